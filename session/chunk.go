@@ -17,7 +17,7 @@ type Reason string
 // The reasons.
 const (
 	ReasonData     Reason = "data"     // there was something, and no condition was set
-	ReasonMatched  Reason = "matched"  // Until, Prompt, or what Screen shows
+	ReasonMatched  Reason = "matched"  // Until, Prompt, or the condition of Screen
 	ReasonStable   Reason = "stable"   // Screen.Stable
 	ReasonIdle     Reason = "idle"     // Idle
 	ReasonInput    Reason = "input"    // WaitFor, or a question in place of Prompt

@@ -27,8 +27,8 @@ const (
 	forcedClose = 900 * time.Millisecond
 )
 
-// Close ends the session and waits for its goroutines. It reports whether the session had ended before.
-// It never fails: what does not end in time is abandoned, and the session is over for every caller.
+// Close ends the session and waits for its goroutines. It reports whether the session had ended before. It never
+// fails: goroutines that do not end in time are abandoned, and the session is over for every caller.
 func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
 	actor, by := term.ActorFrom(ctx), "the caller"
 	if h := access.HolderOf(actor); h.Attached() {
@@ -67,7 +67,7 @@ func (s *Session) close(cause error, force bool) (already bool) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	if !force {
-		// The connection is what stops them, so it goes last.
+		// They are stopped over the connection, so it is closed last.
 		s.execs.awaitStopped(stopGrace)
 		s.far.Stop(stopGrace)
 	}
@@ -138,7 +138,7 @@ func (s *Session) finish(st State, end End) {
 	}
 	from := l.state
 	l.settle()
-	// Before the state says so: who sees the end of the session can read the end of its output.
+	// Before the state says so: a caller that sees the end of the session can read the end of its output.
 	_ = s.buf.Close()
 	if s.owner.ended != nil { // before it too: who sees the end may count on the place being free
 		s.owner.ended(s)
@@ -147,7 +147,7 @@ func (s *Session) finish(st State, end End) {
 	l.mu.Unlock()
 
 	defer close(l.told)
-	if !s.mayReturn(end.Code) { // otherwise the holder's until it expires: it decides about what comes next
+	if !s.mayReturn(end.Code) { // otherwise the holder keeps it until it expires, and decides how to go on
 		s.lock.Table.Drop(s.id)
 	}
 	s.timeouts.stop()
@@ -172,7 +172,7 @@ func (s *Session) finish(st State, end End) {
 	s.o.Logger.Info("session ended", "session", s.id, "state", string(st), "reason", end.Reason)
 }
 
-// endOf is the end of a session whose context has ended for cause.
+// endOf is the End of a session after its context ended for cause.
 func endOf(cause error) End {
 	f := endedFact(cause)
 	return End{Code: EndCode(f.Code), Reason: f.Reason}

@@ -21,7 +21,7 @@ type commands struct {
 	mu    sync.Mutex      // guards the following, and the fields of a run that say so
 	byID  map[string]*run //
 	order []string        // their ids, oldest first
-	last  string          // the one whose result went last to a client that comes and goes; see linger
+	last  string          // the one with the last result for a client that comes and goes; see linger
 }
 
 // A keeping says for how long a command is kept.
@@ -109,8 +109,8 @@ func (c *commands) waiting() bool {
 // lost is how long before the end of a client a result that went to it may have been lost with it.
 const lost = 30 * time.Second
 
-// linger is forget for a command whose result goes to a client that may be gone before it has it: the output is kept
-// for the next client, until another command's is.
+// linger is forget for a command of a client that may be gone before it gets the result: the output is kept for the
+// next client, until that of another command replaces it.
 func (c *commands) linger(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

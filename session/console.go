@@ -34,7 +34,7 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 			return OpenResult{}, err
 		}
 		s := c.session
-		if s == nil { // what kept the other call from opening it may not keep this one
+		if s == nil { // the reason why the other call failed may not apply to this one
 			continue
 		}
 		if s.life.ctx.Err() == nil {
@@ -50,8 +50,8 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 	}
 }
 
-// OpenNew is Manager.Open for a caller that wants a new session: no open console is joined. With own the caller shares no
-// sessions, and is not told of another's.
+// OpenNew is Manager.Open for a caller that wants a new session: no open console is joined. With own the caller
+// shares no sessions, and does not learn of another's.
 func (v ServerView) OpenNew(ctx context.Context, r OpenRequest, own bool) (OpenResult, error) {
 	r.newOnly, r.ownOnly = true, own
 	return v.m.Open(ctx, r)
@@ -60,19 +60,19 @@ func (v ServerView) OpenNew(ctx context.Context, r OpenRequest, own bool) (OpenR
 // NewID returns a fresh id for a session with a host or a device.
 func (v ServerView) NewID(name string) string { return v.m.newID(name) }
 
-// IDHere returns the id of a session whose name the caller has chosen: that name, and the name of this machine, if it has
-// one among others.
+// IDHere returns the id of a session with a name that the caller chose: that name, and the name of this machine if it
+// has one among others.
 func (v ServerView) IDHere(name string) string { return v.m.here(name) }
 
-// A consoleKey is what a session is the only one of: a line of this machine, or else a device by its name, which callers
-// choose. The zero value is nothing.
+// A consoleKey identifies a console that has at most one session: a line of this machine, or else a device by its
+// name, which callers choose. The zero value identifies no console.
 type consoleKey struct {
 	name   string
-	line   bool // it is a line, which no name of a device stands for
+	line   bool // it is a line; no device name is equal to it
 	absent bool // the line is not there now, and another one may get its name
 }
 
-// console is what the session would be the only one of.
+// console returns the console that the session would open.
 func (r OpenRequest) console() consoleKey {
 	return consoleKey{name: cmp.Or(r.line, r.Device), line: r.line != ""}
 }
@@ -286,7 +286,7 @@ func (o *owner) watchDevice(s *Session) {
 	})
 }
 
-// deviceLost is the cause of the end of a session whose reservation has ended with err.
+// deviceLost is the cause of the end of a session after its reservation ended with err.
 func deviceLost(err error) error {
 	return errClosedByCaller{"ptyctl: this session no longer has its device: " + err.Error(), EndReservation}
 }

@@ -209,7 +209,7 @@ func TestConsoleOpenedWhileClosing(t *testing.T) {
 	})
 }
 
-// Who waits for another's open shares its outcome, unless that other gave up.
+// A caller that waits for another's open shares its outcome, unless the other gave up.
 func TestConsoleJoin(t *testing.T) {
 	refused := &term.Error{Op: "dial", Kind: term.ConnectFailed, Msg: "refused"}
 	synctest.Test(t, func(t *testing.T) {
@@ -474,8 +474,8 @@ func TestOneSessionOfALine(t *testing.T) {
 	})
 }
 
-// TestLineUnderAnotherName: a line that is reopened may be another device than before. What has the old name now is not
-// taken for it.
+// TestLineUnderAnotherName: a line that is reopened may be another device than before. A new device with the old name
+// is not taken for it.
 func TestLineUnderAnotherName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far := make(chan net.Conn, 9)

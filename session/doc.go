@@ -13,8 +13,8 @@
 //
 // Some words have one meaning here:
 //
-//   - A cursor is an offset into a session's output, in bytes from its beginning. A reader passes it to Read, and gets
-//     the next one in [Chunk]: readers do not disturb each other, and none takes output away from another.
+//   - A cursor is an offset into a session's output, in bytes from its beginning. A reader passes it to Read, and
+//     gets the next one in [Chunk]: readers do not disturb each other, and no reader takes output away from another.
 //   - A caller is described by the [term.Actor] that its context carries. Its principal ([term.Principal]) is the part
 //     that it cannot choose by itself, for example its connection; a program that calls this package directly is one.
 //   - A task is a piece of a caller's work, named by Actor.Task. A lock belongs to one task: while it is held, only

@@ -73,7 +73,7 @@ type lineForm struct {
 	writtenFor Class // the shell that it is written for; empty: as the caller gave it
 }
 
-// DoneReason says what ended an exec, or the wait for it.
+// DoneReason is the reason for the end of an exec, or of the wait for it.
 type DoneReason string
 
 // The done reasons.
@@ -97,14 +97,14 @@ type ExecResult struct {
 	Lane   Lane
 	Stdout Output
 	Stderr Output
-	// What ContinueRequest.Match leaves of the two, nil without it. A stderr of at most 2,000 bytes is not filtered: it
-	// says why a command has failed.
+	// The lines of the two that match ContinueRequest.Match, nil without it. A stderr of at most 2,000 bytes is not
+	// filtered: it says why a command has failed.
 	StdoutLines *Filtered
 	StderrLines *Filtered
 	Exit        term.Exit
 	ExitReason  string // why Exit is not known: "timeout", "canceled", "no_status", "running", "connection_lost",
-	// "marker_not_seen", "unsupported_shell", "session_ended". A device has no status to report, and nor has a
-	// far side of which nothing is known; "unsupported_shell" is a shell that is known by name, and takes no marker.
+	// "marker_not_seen", "unsupported_shell", "session_ended". A device and an unknown far side have no status to
+	// report; "unsupported_shell" is a known shell that takes no marker.
 	// WaitingFor is the question that a command in the terminal seems to ask, or the unfinished line at which it has
 	// stalled; see package prompt for the kinds. With kind prompt, it has started a shell that waits for commands.
 	WaitingFor *term.Waiting
@@ -199,7 +199,7 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 			Advice:  "pass such data as ExecRequest.Stdin",
 		}
 	}
-	// What cannot run is refused before the Gate is asked: a person should not be asked to consent to it.
+	// A command that cannot run is refused before the Gate is asked: a person should not be asked to consent to it.
 	if err := s.life.alive(op); err != nil {
 		return nil, 0, err
 	}
@@ -254,7 +254,7 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 	return x, epoch, nil
 }
 
-// inputOf returns how many bytes the Gate is told of: of an input that comes later at least one.
+// inputOf returns the number of input bytes for the Gate. It is at least one for an input that comes later.
 func inputOf(r *ExecRequest) int {
 	if r.input != nil {
 		return max(1, len(r.Stdin))
@@ -267,13 +267,13 @@ type ContinueRequest struct {
 	Wait      time.Duration // the longest this call waits; 0: not at all
 	MaxOutput int           // most bytes per stream in the result; 0: as in ExecRequest
 	New       bool          // return only the output that this caller's earlier results have not had
-	From      *int64        // return stdout from this offset on, whatever New says of it; nil: as New says
+	From      *int64        // return stdout from this offset on, regardless of New; nil: according to New
 	// Match makes the result hold only the lines that match. Its Max is MaxOutput. While the command runs, the result is
 	// about whole lines: an unfinished last line is left for the next. Lines without room are, too. nil: the one that
 	// this caller has given last, else that of the ExecRequest; Session.ReadExec has all lines.
 	Match   *Filter
 	Timeout time.Duration // stop the command that long from now, in place of its deadline; 0: as it is
-	Look    bool          // the result does not count as that which tells the command's own caller of its end
+	Look    bool          // the result does not count as the one that informs the command's own caller of its end
 }
 
 // ContinueExec waits on, at most r.Wait, for an exec that Exec left running, or returns its output again.
@@ -402,7 +402,7 @@ func (in source) readHead(st *output.Stream, r ReadRequest) (c Chunk, ok bool) {
 	b := buffer.New(buffer.Options{MaxBytes: len(head)})
 	_, _ = b.Write(head)
 	in.view.Buffer = b
-	r.WaitFor = nil // what waits for input is at the end of the stream
+	r.WaitFor = nil // a question is at the end of the stream
 	w := waiter{source: in, r: r, from: r.Cursor, conditions: true}
 	w.follow()
 	reason, end, next, stopped := w.look(b.Stat())

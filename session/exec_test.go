@@ -188,7 +188,7 @@ func TestExecContinued(t *testing.T) {
 			got.Duration != 3*time.Second {
 			t.Fatalf("%+v, %v", got, err)
 		}
-		// Who knows the id may ask again, as long as it is kept.
+		// A caller that knows the id may ask again, as long as it is kept.
 		if again, err := s.ContinueExec(t.Context(), id, session.ContinueRequest{}); err != nil ||
 			string(again.Stdout.Bytes()) != "0\n1\n2\n" ||
 			again.Done != session.DoneExitStatus {
@@ -442,8 +442,8 @@ func TestContinueReturnsWhatIsNew(t *testing.T) {
 	})
 }
 
-// TestContinueKeepsMaxOutput: the first call's budget counts until a call names another, and what did not fit, or was
-// not kept, is said with its offset.
+// TestContinueKeepsMaxOutput: the first call's budget counts until a call names another, and output that did not fit
+// or was not kept is reported with its offset.
 func TestContinueKeepsMaxOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := make(chan string)
@@ -523,7 +523,7 @@ func TestContinueCutsNoRune(t *testing.T) {
 	})
 }
 
-// TestContinueFindsErrorsAcrossResults: a line of which an earlier result had the start is matched as one.
+// TestContinueFindsErrorsAcrossResults: a line that began in an earlier result is matched as a whole.
 func TestContinueFindsErrorsAcrossResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startExec(t, func(_ context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
@@ -611,7 +611,8 @@ func TestDeadlineNeedsTheLock(t *testing.T) {
 	})
 }
 
-// TestUnattended: a command whose caller named no time is not stopped while it is waited for, nor soon after.
+// TestUnattended: a command without a timeout from its caller is not stopped while a call waits for it, nor soon
+// after.
 func TestUnattended(t *testing.T) {
 	const lease = 10 * time.Minute
 	request := session.ExecRequest{Command: "x", Timeout: time.Minute, Unattended: lease, Wait: 50 * time.Second}

@@ -93,7 +93,7 @@ func (e *execs) await(ctx context.Context, x *run, wait time.Duration) error {
 	}
 }
 
-// endsWithPtyctl says what becomes of a command when ptyctl stops. SSH servers let a command on a channel go on when the
+// endsWithPtyctl says whether a command ends when ptyctl stops. SSH servers let a command on a channel go on when the
 // connection ends.
 func (e *execs) endsWithPtyctl(x *run) string {
 	if l := e.s.link.Load(); x.lane == LaneChannel && (l == nil || l.about.Process == nil) {
@@ -102,7 +102,7 @@ func (e *execs) endsWithPtyctl(x *run) string {
 	return "its command ends, too"
 }
 
-// result says what x has done so far.
+// result returns the result of x so far.
 func (e *execs) result(ctx context.Context, x *run, r ContinueRequest) (ExecResult, error) {
 	s := e.s
 	ended := x.ended()

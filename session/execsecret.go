@@ -54,8 +54,8 @@ func (e *execs) release(ctx context.Context, x *run) ([]byte, error) {
 	return value, e.named(err)
 }
 
-// waitsForValue returns what a command waits for while its secret is fetched: a person may have to unlock the vault, to
-// agree or to give the value. Nil: nothing.
+// waitsForValue returns the wait of a command while its secret is fetched, or nil. A person may have to unlock the
+// vault, to agree or to give the value.
 func (x *run) waitsForValue() *term.Waiting {
 	if x.secret == nil || !x.secret.fetching.Load() {
 		return nil
@@ -112,7 +112,7 @@ func (e *execs) mayHave(ctx context.Context, lane Lane, r *ExecRequest, a term.A
 	return q, e.named(err)
 }
 
-// named adds the session to an error of the operator's secrets.
+// named adds the session to an error about a secret of the operator.
 func (e *execs) named(err error) error {
 	own, ok := errors.AsType[*term.Error](err)
 	if !ok {
@@ -288,7 +288,7 @@ func (e *execs) typeAtSudo(ctx context.Context, c *sudo.Command, value []byte, e
 	return err
 }
 
-// typeSecret types a secret of the operator's and the enter key. The Gate judges it as other input that it may not see.
+// typeSecret types a secret of the operator and the enter key. The Gate judges it as other input that it may not see.
 func (out *writer) typeSecret(ctx context.Context, o WriteOptions) (res WriteResult, err error) {
 	const op = "write"
 	s := out.s
@@ -351,7 +351,7 @@ func (out *writer) typeSecret(ctx context.Context, o WriteOptions) (res WriteRes
 	return res, withWritten(err, res.Written)
 }
 
-// byName says of a write in the record that it typed a secret of the operator's.
+// byName is the detail of a recorded write that typed a secret of the operator.
 const byName = "by name"
 
 // A vaultTerminal is the session as package vault sees it.
@@ -371,7 +371,7 @@ func (t vaultTerminal) Peer() (p term.Peer, ok bool) {
 // Look implements vault.Terminal.
 func (t vaultTerminal) Look() vault.Sight {
 	s := t.s
-	// First, so that what comes during the look makes a difference to the next one.
+	// Read first, so that output during the look changes the next one.
 	v := vault.Sight{Received: s.count.rx.Load(), Sent: s.count.tx.Load(), Inputs: s.prompts.Touches(), Echo: term.Maybe}
 	modes := s.window.modes()
 	v.FullScreen = modes.AltScreen

@@ -98,19 +98,19 @@ type CopyPlace struct {
 // A CopyRequest is a file or a tree to copy.
 type CopyRequest struct {
 	From, To CopyPlace
-	// Via moves a file of this machine to or from the terminal of the session at the other end, by that protocol. The path
-	// of that end is the name that YMODEM tells; it may be empty. What is moved is input, and its caller must start the
-	// program at the far side, before.
+	// Via moves a file of this machine to or from the terminal of the session at the other end, by that protocol. The
+	// path of that end is the file name that YMODEM sends; it may be empty. The moved bytes are input. The caller
+	// must first start the program at the far side.
 	Via       Via
 	Recursive bool          // From is a folder
-	Resume    bool          // go on with what an earlier copy with Resume has left
+	Resume    bool          // resume the partial file of an earlier copy with Resume
 	Verify    *bool         // read the copy back before it takes its place; nil: of files smaller than 64 MiB
 	Timeout   time.Duration // after which the copy is stopped; 0: a day
 	Wait      time.Duration // the longest this call waits; 0: as long as it takes
 
 	Progress func(moved int64) // takes the bytes moved so far; must not block; may be nil
 
-	// Show returns what ContinueExec has of the copy: the output of its end, err nil or not. Nil: nothing.
+	// Show returns the output of the copy's end for ContinueExec, err nil or not. Nil: no output.
 	Show func(r CopyResult, err error) []byte
 }
 
@@ -131,15 +131,15 @@ type CopyResult struct {
 // A Via is a protocol that moves a file over a terminal.
 type Via = xmodem.Protocol
 
-// A ModemResult is what a copy with Via tells besides.
+// A ModemResult is the additional result of a copy with Via.
 type ModemResult = transfer.ModemResult
 
 const (
-	// modemMemory is what a copy with CopyRequest.Via takes.
+	// modemMemory is the memory for a copy with CopyRequest.Via.
 	modemMemory = 256 << 10
 
-	// copyMemory is what one copy takes for its blocks, counted as output is: together they must not fill the memory.
-	// Of a smaller limit for output it takes half.
+	// copyMemory is what one copy takes for its blocks, counted like output: together they must not fill the memory.
+	// It is at most half of the limit for output.
 	copyMemory = 16 << 20
 
 	longestCopy = 24 * time.Hour
@@ -272,7 +272,7 @@ func (c *copyRun) run(ctx context.Context, exec string) {
 	c.result.Duration = time.Since(c.began)
 }
 
-// progress returns what takes the progress of the copy.
+// progress returns the function that takes the progress of the copy.
 func (c *copyRun) progress() func(moved, total int64) {
 	told := c.began
 	return func(moved, total int64) {
@@ -308,7 +308,7 @@ func (c *copyRun) modem(ctx context.Context, exec string) {
 	c.result.Modem = &told
 }
 
-// overTerminal refuses what a copy with Via cannot do.
+// overTerminal refuses requests that a copy with Via cannot fulfil.
 func (r CopyRequest) overTerminal() error {
 	switch {
 	case r.From.Lent != nil, r.From.Session != nil == (r.To.Session != nil):
@@ -325,7 +325,7 @@ func (r CopyRequest) overTerminal() error {
 	return nil
 }
 
-// giveBack closes what was lent to a copy that does not begin.
+// giveBack closes the files lent to a copy that does not begin.
 func (p CopyPlace) giveBack() {
 	if p.Lent != nil {
 		p.Lent.Close()
@@ -347,11 +347,11 @@ func (m *Manager) copyEnd(p CopyPlace) transfer.CopyEnd {
 // A CopySource is the end of a copy that is read, where another process has it.
 type CopySource = transfer.Source
 
-// A CopyPart says of which copy an action is a part.
+// A CopyPart names the copy that an action belongs to.
 type CopyPart = transfer.Part
 
-// lendMemory is what the files of a session may take of the memory for output while a copy of another process reads
-// them. Of a smaller limit for output it takes half.
+// lendMemory is the share of the memory for output that the files of a session may take while a copy of another
+// process reads them. It is at most half of the limit for output.
 const lendMemory = 8 << 20
 
 // A Lending is the files of a session for one copy that another process runs, in the name of the actor of each call's

@@ -48,11 +48,11 @@ func (s *Session) Unlock(ctx context.Context) error {
 func (s *Session) Lease() (Lease, bool) { return s.lock.Table.Get(s.id) }
 
 // TakeOver gives the session's lock to the caller of ctx, even if another task holds it. That needs
-// Options.AllowTakeOver, or a caller whose Actor.Operator is set. The lock of a person who is attached to the terminal
+// Options.AllowTakeOver, or a caller with Actor.Operator set. The lock of a person who is attached to the terminal
 // goes to another such person only. previous is the lease that ended by it, or zero.
 //
-// The loser's input stops within 4 KiB, and a list of its steps where it is. TakeOver waits until that has been sent,
-// but no longer than a second for a far side that does not take it.
+// The previous holder's input stops within 4 KiB, and its list of steps at the current step. TakeOver waits until
+// that input has been sent, but at most a second if the far side does not take it.
 func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous Lease, err error) {
 	operator := term.ActorFrom(ctx).Operator
 	if !s.o.AllowTakeOver && !operator {
@@ -119,7 +119,7 @@ func changeLock(
 	return l, err
 }
 
-// ownerOf returns whose a session is. Without a Manager it is its opener's.
+// ownerOf returns the owner of a session. Without a Manager that is its opener.
 func ownerOf(s *Session) owners.Owner {
 	if s.owner.whose == nil {
 		return owners.Owner{Principal: s.o.Origin.Opener.Principal().Client()}
@@ -127,7 +127,7 @@ func ownerOf(s *Session) owners.Owner {
 	return s.owner.whose.Owner()
 }
 
-// usableBy reports whether the session is p's. What a person has opened at a terminal is theirs alone.
+// usableBy reports whether p may use the session. A session that a person opened at a terminal is theirs alone.
 func usableBy(s *Session, p term.Principal) bool {
 	if opener := s.o.Origin.Opener.Principal(); opener.Attachment != p.Attachment {
 		return false
@@ -181,11 +181,11 @@ type Adoption struct {
 	Left    int64     // the end of the output then; a read from that cursor returns all since
 }
 
-// Adopt makes the client that calls the owner of a session whose own client is gone, if that has worked in the same
-// place; see package owners. The locks of its tasks pass to the tasks of the caller with the same names. A session that
-// has ended by itself meanwhile can be adopted, to read its output.
+// Adopt makes the calling client the owner of a session if the session's own client is gone and worked in the same
+// place; see package owners. The locks of its tasks pass to the tasks of the caller with the same names. A session
+// that has ended by itself meanwhile can be adopted, to read its output.
 //
-// A caller who is to know nothing of the session gets the same error as if there were none.
+// A caller that must not learn of the session gets the same error as for a missing session.
 func (v ServerView) Adopt(ctx context.Context, id string) (Adoption, error) {
 	m := v.m
 	by := term.ActorFrom(ctx).Principal()
@@ -289,7 +289,7 @@ func (v ServerView) Resumable(by term.Principal, i Info) bool {
 }
 
 // Give makes another client the owner of a session, also from one that is present; only a person can. to is the
-// client's name, or the path of a folder: then the session is left to any client there, as one whose client is gone.
+// client's name, or the path of a folder: then the session is left to any client there, as if its client were gone.
 // The locks of the owner's tasks pass to the tasks of the new owner with the same names.
 func (v ServerView) Give(ctx context.Context, id, to string) (owners.Owner, error) {
 	s, err := v.GetFor(ctx, term.VerbGive, id)
@@ -302,7 +302,7 @@ func (v ServerView) Give(ctx context.Context, id, to string) (owners.Owner, erro
 	return now, err
 }
 
-// give is Give for a session that there is. permit asks the Gate and the Journal.
+// give is Give for an existing session. permit asks the Gate and the Journal.
 func (o ownedSession) give(ctx context.Context, to string, permit func() error) (now owners.Owner, err error) {
 	const op = "give"
 	s := o.s

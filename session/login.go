@@ -15,7 +15,7 @@ import (
 	"ptyctl/term"
 )
 
-// etx is what ctrl_c types: as an answer, it declines.
+// etx is the character of ctrl_c: as an answer, it declines.
 const etx = "\x03"
 
 // A question is a Prompt that waits for its answer.
@@ -403,7 +403,7 @@ func sameAccount(a, b term.PlannedHop) bool {
 	return strings.EqualFold(a.Host, b.Host)
 }
 
-// place returns user@host:port, as far as h tells them.
+// place returns user@host:port, as far as h has them.
 func place(h term.PlannedHop) string {
 	where := h.Host
 	if h.Port != 0 {

@@ -180,7 +180,7 @@ func TestPromptAnswersRace(t *testing.T) {
 	}
 }
 
-// Who does not hold the lock does not answer either.
+// A caller that does not hold the lock cannot answer either.
 func TestPromptIsLocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := login{questions: []string{"Password: "}}

@@ -21,7 +21,7 @@ import (
 	"ptyctl/term"
 )
 
-// A Config is what all sessions of a Manager have in common. Only Dialers is required.
+// A Config configures all sessions of a Manager. Only Dialers is required.
 //
 // A zero field takes the default named beside it, or that of the field of the same name in Options. Sizes are in
 // bytes.
@@ -62,7 +62,7 @@ type InputOptions struct {
 	AllowTakeOver  bool         // see Options
 	NoAnswers      bool         // no terminal answers queries of its output; see term.PTY
 
-	// Known are the secrets that were given to sessions and hosts, and that no output may show. Nil: there are none.
+	// Known are the secrets given to sessions and hosts, which no output may show. Nil: no secrets.
 	Known *known.Registry
 }
 
@@ -94,8 +94,8 @@ type Reservation struct {
 	// do no I/O and return at once. Nil: the reservation lasts until Release.
 	Check func() error
 
-	// Hold holds the socket of the console's connection: see term.Hold. A console whose connection has no socket that it
-	// can hold is not opened; only a line of this machine needs none: see DeviceOptions.Line. Nil: nothing is held.
+	// Hold holds the socket of the console's connection: see term.Hold. A console is not opened if its connection has
+	// no socket to hold. Only a line of this machine needs none: see DeviceOptions.Line. Nil: nothing is held.
 	Hold term.Hold
 
 	// AfterEnd calls end, in a goroutine of its own, when the reservation has ended before Release. The session then
@@ -142,16 +142,16 @@ func NewManager(c Config) *Manager {
 	}
 }
 
-// A ServerView is what a server needs of a Manager whose sessions many callers share, and nobody else: callers that
-// must not learn of each other's sessions, sessions that outlive their clients, and what the operator offers. A program
-// that uses its own sessions has no use for it, and its methods may change with ptyctl's server.
+// A ServerView has the methods that only a server needs, if many callers share the sessions of its Manager: callers
+// that must not learn of each other's sessions, sessions that outlive their clients, and the operator's settings. A
+// program that uses its own sessions has no use for it, and its methods may change with ptyctl's server.
 type ServerView struct{ m *Manager }
 
 // ServerView returns the Manager as a server sees it.
 func (m *Manager) ServerView() ServerView { return ServerView{m} }
 
-// A SessionView is what a server needs of a session beside the session's own methods: waits at several places at once,
-// questions whether a caller might do something, and looks that count as nobody's. See ServerView.
+// A SessionView has the methods of a session that only a server needs: waits at several places at once, questions
+// whether a caller might do something, and looks that count for no reader. See ServerView.
 type SessionView struct{ s *Session }
 
 // ServerView returns the session as a server sees it.
@@ -167,7 +167,8 @@ func (m *Manager) Protocols() []string {
 	return names
 }
 
-// Owners says whose each session is. Clients that come and go, while their sessions stay, join there.
+// Owners returns the registry of the owners of sessions. Clients that come and go, while their sessions stay, join
+// there.
 func (v ServerView) Owners() *owners.Registry { return v.m.owners }
 
 // Live returns how many sessions have not ended.

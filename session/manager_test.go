@@ -183,7 +183,7 @@ func TestMaxSessionsAndRetention(t *testing.T) {
 	})
 }
 
-// What happens in one session is nothing to the others.
+// Events in one session do not affect the others.
 func TestSessionsAreIndependent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far := make(chan net.Conn, 1)

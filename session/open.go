@@ -15,7 +15,7 @@ import (
 	"ptyctl/term"
 )
 
-// An OpenRequest says what session to open.
+// An OpenRequest describes the session to open.
 //
 // Only Target is required. Durations and sizes (in bytes) that are zero take the default named beside them.
 type OpenRequest struct {
@@ -202,7 +202,7 @@ func (m *Manager) settle(ctx context.Context) (some bool) {
 	return some
 }
 
-// checkOpen refuses what no manager, or not this one, can do.
+// checkOpen refuses requests that no manager, or not this one, can fulfil.
 func (m *Manager) checkOpen(d *access.Call, r OpenRequest) error {
 	const op = "open"
 	switch {
@@ -226,13 +226,13 @@ func (m *Manager) checkOpen(d *access.Call, r OpenRequest) error {
 	return nil
 }
 
-// opening is the event that tells where the caller wants to go.
+// opening is the event with the target of the caller.
 func opening(t term.Target) term.Event {
 	if len(t.Local.Argv) == 0 {
 		return term.Event{Detail: account(t)}
 	}
 	e := term.Event{Detail: surroundings(t.Local)}
-	if !t.PTY.Disabled { // otherwise the exec tells
+	if !t.PTY.Disabled { // otherwise the event of the exec has it
 		e.Command = quote.Show(t.Local.Argv)
 	}
 	return e
@@ -347,15 +347,16 @@ func (l *life) openError() error {
 // itself, and of the files that are read meanwhile to decide about it (ssh_config, known_hosts, keys).
 const reservedDescriptors = 12
 
-// descriptors keeps a Manager's sessions from using up the file descriptors of the process. What runs out of them
-// half way fails in places that are hard to understand; a call that is refused before it begins changes nothing.
+// descriptors keeps a Manager's sessions from using up the file descriptors of the process. An action that runs out
+// of them half way fails with errors that are hard to understand; a call that is refused before it begins changes
+// nothing.
 //
 // The zero value is ready to use.
 type descriptors struct {
 	mu sync.Mutex // held while the reserve is probed, so that two probes do not take it from each other
 }
 
-// check refuses what needs descriptors unless the reserve is free.
+// check returns an error unless the reserve is free.
 func (d *descriptors) check() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -40,8 +40,8 @@ type Options struct {
 	Journal        term.Journal     // nil keeps none
 	Observers      []term.Observer  // get an event of each action and all output, afterwards
 	Logger         *slog.Logger     // nil: errors go to slog.Default
-	RecordTxEvents bool             // remember that something was typed, never what; see TxEvents
-	Secrets        term.Secrets     // of the operator's, for WriteOptions.Secret; nil: there are none
+	RecordTxEvents bool             // remember that something was typed, never the text; see TxEvents
+	Secrets        term.Secrets     // of the operator, for WriteOptions.Secret; nil: no secrets
 	FarFiles       FarFiles         // nil: files of the far side are not offered
 	Forward        *forward.Options // nil: connections are not forwarded
 
@@ -101,7 +101,7 @@ type limits struct {
 	reads  *semaphore   // reads that wait
 }
 
-// noMemory is the error of what needs memory for output that all sessions together must not have.
+// noMemory is the error if output needs more memory than all sessions together may have.
 func (l limits) noMemory(op, session string) error {
 	return &term.Error{
 		Op: op, Session: session, Kind: term.LimitExceeded,
@@ -123,7 +123,7 @@ func (l limits) noMemoryToCopy(n int) error {
 	}
 }
 
-// TooManyReads returns the error for a Chunk whose Reason is ReasonLimit: Config.MaxReads reads were waiting already.
+// TooManyReads returns the error for a Chunk with the Reason ReasonLimit: Config.MaxReads reads were waiting already.
 func (s *Session) TooManyReads() error {
 	reached := term.LimitReached{Limit: term.LimitWaitingReads}
 	if t := s.o.managed.limits.reads; t != nil {
@@ -209,7 +209,7 @@ func (s *Session) SetExpect(ctx context.Context, e Expect) (err error) {
 	return nil
 }
 
-// with returns e, overridden by what o sets. An empty, non-nil list clears.
+// with returns e, overridden by the fields that o sets. An empty, non-nil list clears.
 func (e Expect) with(o Expect) Expect {
 	if o.Prompt != nil {
 		e.Prompt = o.Prompt
@@ -232,7 +232,7 @@ func (e Expect) with(o Expect) Expect {
 	return e
 }
 
-// maxHints and maxHint bound what hints returns.
+// maxHints and maxHint bound the result of hints.
 const (
 	maxHints = 5
 	maxHint  = 200

@@ -40,7 +40,7 @@ func (s *Session) Paste(ctx context.Context, r ExecRequest) (ExecResult, error) 
 	r.Timeout = cmp.Or(r.Timeout, defaultExecTimeout)
 	r.Wait = cmp.Or(r.Wait, r.Timeout+settle)
 	x, err := func() (*run, error) {
-		// What can never be typed is refused before the terminal is waited for.
+		// Text that can never be typed is refused before the wait for the terminal.
 		if err := s.life.typing("write"); err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (s *Session) Paste(ctx context.Context, r ExecRequest) (ExecResult, error) 
 	})
 }
 
-// typeLines begins to type the lines of a command that is prepared, in a goroutine of the session's.
+// typeLines begins to type the lines of a command that is prepared, in a goroutine of the session.
 func (e *execs) typeLines(ctx context.Context, x *run, r ExecRequest, epoch uint64) error {
 	s, c := e.s, x.typed
 	if r.line.asWrites { // which are on record, and no command is
@@ -69,7 +69,7 @@ func (e *execs) typeLines(ctx context.Context, x *run, r ExecRequest, epoch uint
 	if err := c.Begin(ctx, x.ctx, x.id); err != nil {
 		return err
 	}
-	// It ends with the command and not with the call, whose caller it acts for.
+	// The context ends with the command and not with the call, although it acts for the caller.
 	alone, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	release := context.AfterFunc(x.ctx, func() { stop(context.Cause(x.ctx)) })
 	list, t, err := s.writer.take(alone, s.o.WriteTimeout, "")

@@ -15,8 +15,8 @@ import (
 type RunRequest struct {
 	Target term.Target // Protocol and Local
 	Stdin  []byte
-	// Input is the standard input in place of Stdin, as it comes: what is written to it goes through [SessionView.Feed].
-	// Run closes it when the program has ended or was not started, which must end a Read. nil: Stdin.
+	// Input is the standard input in place of Stdin, as it comes. Data for it goes through [SessionView.Feed]. Run
+	// closes it when the program has ended or was not started, which must end a Read. nil: Stdin.
 	Input     io.ReadCloser
 	Secret    string        // the name of a secret that the program reads as a line before Stdin; empty: none
 	Timeout   time.Duration // after which it gets a request to end; 0: a minute
@@ -78,7 +78,7 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	switch {
 	case r.Once:
 		called, res.ID = nil, ""
-		// No caller has the ids, so what still runs would run unseen.
+		// No caller has the ids, so a running program would run unseen.
 		if err != nil || !res.Exit.Known {
 			s.close(errClosedByCaller{by: "ptyctl, whose caller does not come back"}, false)
 		}
@@ -91,7 +91,7 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	}
 	select { // the program is over, and its session in a moment
 	case <-s.life.over:
-		if r.Secret == "" { // else what it was given is hidden here for as long as it is kept
+		if r.Secret == "" { // else its secret is hidden here for as long as the session is kept
 			m.forget(s)
 		}
 		res.Session = ""

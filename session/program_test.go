@@ -156,7 +156,7 @@ func TestRunTimeout(t *testing.T) {
 	})
 }
 
-// What cannot be started, or may not, leaves nothing behind.
+// A program that cannot or may not be started leaves nothing behind.
 func TestRunFails(t *testing.T) {
 	wrong := &term.Error{Kind: term.InvalidArgument, Msg: "no such program"}
 	for _, c := range []struct {

@@ -85,8 +85,8 @@ func (s *Session) pump(t term.Transport) {
 // session ends with that.
 //
 // The terminal of a restricted account ends by itself: its shell is git-shell, or a command that the server runs in
-// place of any (sshd_config(5) ForceCommand). Commands on channels work all the same. In a terminal where something was
-// typed, the end is meant.
+// place of any (sshd_config(5) ForceCommand). Commands on channels still work there. If something was typed in the
+// terminal, the end is intended.
 func outlives(s *Session, end End) <-chan struct{} {
 	l := s.link.Load()
 	bare := l.about.NoTerminal != ""
@@ -318,7 +318,7 @@ func (l *link) dead(s *Session) *link {
 	return d
 }
 
-// An overTransport is what remains of a closed transport.
+// An overTransport takes the place of a closed transport.
 type overTransport struct {
 	link *link // with the last description
 	life *life

@@ -129,7 +129,7 @@ func (s *stepped) Close() error {
 	return nil
 }
 
-// The cost of Until is proportional to what arrives: 8 MiB must take about twice as long as 4 MiB ("x-of-4MiB").
+// The cost of Until is proportional to the output: 8 MiB must take about twice as long as 4 MiB ("x-of-4MiB").
 func BenchmarkUntil(b *testing.B) {
 	for _, p := range []struct{ name, expr string }{
 		{"literal", `RC=0;END`}, {"prompt", `[$#>] $`}, {"case", `(?i)password:`}, {"spanning", `[$#>]\s*$`},
@@ -257,7 +257,7 @@ func sender(b *testing.B, size, chunk int) net.Conn {
 	return conn
 }
 
-// pumpTime returns how long a session takes for what sender sends, while a reader of that kind waits.
+// pumpTime returns how long a session takes for the data of sender, while a reader of that kind waits.
 func pumpTime(b *testing.B, size, chunk int, reader string) time.Duration {
 	begin := time.Now()
 	s := session.New(&plain{ReadWriteCloser: sender(b, size, chunk)}, session.Options{})

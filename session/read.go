@@ -19,7 +19,7 @@ import (
 // Latest is the cursor for "from now on".
 const Latest int64 = -1
 
-// A ReadRequest says what to read and when to stop waiting for it.
+// A ReadRequest describes the output to read and when to stop waiting for it.
 //
 // With none of Until, Idle, WaitFor, Prompt and Screen, Read returns as soon as there is anything after Cursor. With any of
 // them it goes on until one is met. In every case it stops at Timeout, at the end of the stream, when ctx ends,
@@ -30,7 +30,7 @@ type ReadRequest struct {
 	MaxBytes int           // most bytes to return; 0: no limit but the buffer's
 	MaxLines int           // Tail: most lines to return; 0: no limit
 	Timeout  time.Duration // the longest to wait; 0: until ctx ends; negative: as NoWait
-	NoWait   bool          // take what is there now; see Within
+	NoWait   bool          // take the present output; see Within
 
 	// Until stops after its first match that ends beyond Cursor, however the match was cut into writes. In it, ^ is the
 	// start of any line, and $ (without (?m)) the end of the output so far, or of any line behind a letter or a digit; see
@@ -43,19 +43,20 @@ type ReadRequest struct {
 	WaitFor      []*regexp.Regexp // stop when the unfinished last line matches one: something waits for input
 	End          bool             // stop at the end alone: of the stream, in Await of the session
 
-	// Prompt stops when the last line rests and is the prompt of a shell, a device or an interpreter: Expect.Prompt, one
-	// that was learned, or one that looks like it. It stops with ReasonInput when the line asks a question instead, before
-	// whose answer no prompt comes. With a Cursor, only what came behind it counts; with Latest, a prompt that is there.
-	// The streams of an exec have none.
+	// Prompt stops when the last line rests and is the prompt of a shell, a device or an interpreter: Expect.Prompt,
+	// one that was learned, or one that looks like it. It stops with ReasonInput when the line asks a question
+	// instead: no prompt comes before the answer. With a Cursor, only output behind it counts; with Latest, a prompt
+	// that is already there counts. The streams of an exec have none.
 	Prompt bool
 
-	// Screen stops when the screen shows something, with ReasonMatched, or is at rest, with ReasonStable. What the screen
-	// shows already counts, but with a Cursor only once there is output behind that, or none has come for 1.5 s: the
-	// answer to a write takes its way. Set Tail or Last, or MaxBytes may stop the read before. The streams of an exec have
-	// no screen.
+	// Screen stops when the screen shows something, with ReasonMatched, or is at rest, with ReasonStable. The present
+	// screen counts, but with a Cursor only once there is output behind that, or none has come for 1.5 s: the answer
+	// to a write takes time. Set Tail or Last, or MaxBytes may stop the read before. The streams of an exec have no
+	// screen.
 	Screen ScreenWait
 
-	// Last returns the last MaxBytes of what came before the stop, and not the first. MaxBytes then never stops a Read.
+	// Last returns the last MaxBytes of the output before the stop, and not the first. MaxBytes then never stops a
+	// Read.
 	Last bool
 }
 
@@ -79,11 +80,11 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	return c
 }
 
-// AwaitRead is Session.Read for a caller that waits in several places, one of which may be enough; package await joins
-// them. met is false if r's time was over, ctx ended or too many reads wait (ReasonLimit): no output is returned then,
-// and nothing counts as read.
+// AwaitRead is Session.Read for a caller that waits in several places until one of them is enough; package await
+// joins them. met is false if r's time was over, ctx ended or too many reads wait (ReasonLimit): no output is
+// returned then, and nothing counts as read.
 //
-// While the session logs in, a question ends the wait too (ReasonAsked): the caller may be who has to answer it.
+// While the session logs in, a question ends the wait too (ReasonAsked): it may be for the caller to answer.
 func (v SessionView) AwaitRead(ctx context.Context, r ReadRequest) (c Chunk, met bool) {
 	s := v.s
 	began := time.Now()
@@ -112,7 +113,7 @@ type source struct {
 	isPrompt func(line string) bool         // whether a line looks like a shell's prompt
 	sight    func() (Reason, time.Duration) // see sightOf; nil: it is no terminal
 
-	watch func(ScreenWait) *display.Watch // the screen; nil: there is none
+	watch func(ScreenWait) *display.Watch // the screen; nil: no screen
 
 	asks func() (asked bool, changed <-chan struct{}) // whether a login asks, and when that may change; nil: none does
 	over <-chan struct{}                              // closed at the end that r.End means; nil: that of the stream
@@ -356,7 +357,7 @@ func (w *waiter) follow() {
 func (w *waiter) look(st buffer.Stat) (reason Reason, end, next int64, ok bool) {
 	begin := max(w.from, st.Start)
 	limit := int64(w.r.MaxBytes)
-	first := !w.r.Tail && !w.r.Last && limit > 0 // what does not fit is for another read
+	first := !w.r.Tail && !w.r.Last && limit > 0 // output that does not fit is for another read
 	full := first && st.End-begin >= limit
 	if w.until != nil {
 		start, stop, ok := w.until.Look() // in all that has arrived, which may be more than st says

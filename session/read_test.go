@@ -136,7 +136,7 @@ func TestReadCursor(t *testing.T) {
 			t.Errorf("Info.Dropped = %d", got)
 		}
 
-		// A reader past the end gets what comes next, as Latest does.
+		// A reader past the end gets the next output, as with Latest.
 		go func() { time.Sleep(time.Second); far.Write([]byte("new")) }()
 		if c := s.Read(t.Context(), session.ReadRequest{Cursor: 1000, Timeout: time.Minute}); string(c.Data) != "new" ||
 			c.Start != 16 {

@@ -18,9 +18,9 @@ import (
 	"ptyctl/term"
 )
 
-// A reopened session is another Session with the same id, which takes the place of the one that has ended. It has a
-// transport, a life and goroutines of its own, so that no call for the old connection can reach the new one; what goes
-// on is in kept.
+// A reopened session is another Session with the same id, which replaces the ended one. It has a transport, a life
+// and goroutines of its own, so that no call for the old connection can reach the new one. The type kept has the
+// parts that go on.
 
 // kept has the parts that the connections of one session share.
 type kept struct {
@@ -97,7 +97,7 @@ func (c EndCode) EndedByFarSide() bool {
 
 // A ReopenRequest says how to connect to the far side of an ended session again.
 type ReopenRequest struct {
-	Session *Session      // the one that has ended, or one whose place it has taken
+	Session *Session      // the ended session, or an earlier one that it has replaced
 	Auth    *term.Auth    // of this login, because no secret is kept; nil: without a secret
 	Try     time.Duration // how long attempts are repeated while the far side cannot be reached; 0: one attempt
 	Wait    time.Duration // the longest this call waits; 0: until the first attempt is over or a question is asked
@@ -109,14 +109,14 @@ type Reopening = reopen.Progress
 // LongestReopening is the longest time for which attempts are repeated.
 const LongestReopening = reopen.Longest
 
-// Reopen connects a session again that its far side has ended, or whose connection was lost. The new connection is
-// planned, judged and recorded as that of any session.
+// Reopen connects a session again after its far side ended it or the connection was lost. The new connection is
+// planned, judged and recorded like that of any session.
 //
-// The result's Session has the id, the output, the results of commands, the lock and the patterns of the one that has
-// ended, whose place it takes; cursors go on. Nothing that was typed is repeated. The call returns when the session is
-// open, asks a question, or the first attempt has failed; with Try the State is then Connecting, and attempts go on
-// until one succeeds, fails for another reason than the way to the far side, or Close ends them. If all fail, the session
-// is as before, and may be reopened again.
+// The result's Session replaces the ended one, and has its id, output, results of commands, lock and patterns;
+// cursors go on. No input is repeated. The call returns when the session is open, asks a question, or the first
+// attempt has failed; with Try the State is then Connecting, and attempts go on until one succeeds, fails for another
+// reason than the way to the far side, or Close ends them. If all fail, the session is as before, and may be reopened
+// again.
 func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, error) {
 	waiting := ctx
 	if r.Wait > 0 {
@@ -138,7 +138,7 @@ func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, erro
 	if a := r.Auth; a != nil {
 		method := g.target.Auth.Method
 		g.target.Auth = *a
-		if a.Method == "" && a.Password == "" && a.PrivateKeyPEM == "" { // it says how to ask, not with what to log in
+		if a.Method == "" && a.Password == "" && a.PrivateKeyPEM == "" { // it says how to ask, but has no credential
 			g.target.Auth.Method = method
 		}
 	}
@@ -363,7 +363,7 @@ func (k *kept) opened(about term.Description) (warnings []string) {
 
 // A past is how a connection ended.
 type past struct {
-	state State // empty: there was none
+	state State // empty: no connection
 	end   End
 }
 

@@ -12,8 +12,8 @@ import (
 	"ptyctl/term"
 )
 
-// answers are a session's answers to queries of its output. They go out in turn with what callers type, whoever has the
-// lock: a program reads them, and they are no input of a caller.
+// answers are a session's answers to queries of its output. They take turns with the input of callers, regardless of
+// the lock: they answer a program, and are no input of a caller.
 type answers struct {
 	s      *Session
 	sender *answer.Sender
@@ -129,7 +129,8 @@ func (a *answers) MayAnswer(entered int) bool {
 // errNotNow says that an answer has come too late: nothing that may read it has the terminal any more.
 var errNotNow = errors.New("an answer may not go out now")
 
-// Reply hands an answer to the transport, when its turn comes. What had the turn before may have changed what reads it.
+// Reply hands an answer to the transport, when its turn comes. The previous holder of the turn may have changed the
+// program that reads it.
 func (a *answers) Reply(ctx context.Context, p []byte, entered int) error {
 	s := a.s
 	select {

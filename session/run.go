@@ -67,7 +67,7 @@ type run struct {
 	outcome // set before done is closed
 }
 
-// A told is what callers and observers know of a command.
+// A told records the facts about a command that callers and observers already know.
 type told struct {
 	handed  atomic.Bool                 // a result has named the id
 	fetched atomic.Bool                 // a result has said how it ended
@@ -144,7 +144,7 @@ func (e *execs) discard(x *run) {
 	s.execs.letGo(x)
 }
 
-// launch runs f, which carries the command out, in a goroutine of the session's. It reports false, and forgets
+// launch runs f, which carries the command out, in a goroutine of the session. It reports false, and forgets
 // the run, when the session is closing. The caller must close x.recorded, or the run never ends.
 func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 	s := e.s
@@ -180,7 +180,7 @@ func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 	return ok
 }
 
-// over is the event that tells how the command ended. Requires that it has.
+// over is the event of the command's end. Call it after the end.
 func (x *run) over() term.Event {
 	state := "ended"
 	switch cause := context.Cause(x.ctx); {
@@ -197,7 +197,7 @@ func (x *run) over() term.Event {
 	}
 }
 
-// start runs the command on a channel of its own. request is what the far side gets.
+// start runs the command on a channel of its own. request is the request for the far side.
 func (e *execs) start(r ExecRequest, request term.ExecRequest, by term.Actor) (*run, error) {
 	s := e.s
 	x, err := s.execs.newRun(r, LaneChannel, by)
@@ -226,7 +226,7 @@ func (e *execs) start(r ExecRequest, request term.ExecRequest, by term.Actor) (*
 	return x, nil
 }
 
-// An observedStream is a stream of a command whose output the observers get as well.
+// An observedStream is a stream of a command that also sends the output to the observers.
 type observedStream struct {
 	to   *output.Stream
 	auth *access.Authorizer

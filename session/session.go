@@ -42,7 +42,7 @@ type Session struct {
 	life     *life
 	group    *goroutines
 	timeouts *timeouts
-	link     atomic.Pointer[link] // nil before the session is Open; once that is closed, what remains of it
+	link     atomic.Pointer[link] // nil before the session is Open; once that is closed, its overTransport
 
 	tap     *tap.Tap       // before it: takes the output while a file is moved over the terminal
 	redact  *redact.Stream // expects the echo of every secret before it is written
@@ -66,14 +66,14 @@ type owner struct {
 	device  Reservation       // of the console's device; zero: nothing was taken
 	sockets *reserved.Sockets // that device holds
 	lasting func() bool       // stops waiting for the end of device; nil: nothing waits. Guarded by life.mu
-	console consoleKey        // what it is the only session of; guarded by Manager.mu
+	console consoleKey        // the console that only this session has; guarded by Manager.mu
 
 	mayAsk func(s *Session, ask func() error) error // runs ask, with which s asks a question, if that may be
 	login  *login                                   // of a session that logs in
 	whose  *owners.Ownership                        // nil: always its opener's
 }
 
-// counters are what Info reports. Times are Unix nanoseconds, 0 for never.
+// counters are the numbers in Info. Times are Unix nanoseconds, 0 for never.
 type counters struct {
 	rx, tx, dropped atomic.Int64
 	lastRx, lastTx  atomic.Int64
@@ -92,8 +92,8 @@ func New(t term.Transport, o Options) *Session {
 	return s
 }
 
-// newSession makes a session in state Connecting. by.ended is called once, when it has ended. k is of the session whose
-// place it takes; nil: of none. Its timeouts are not started.
+// newSession makes a session in state Connecting. by.ended is called once, when it has ended. k is from the session
+// that it replaces, or nil. Its timeouts are not started.
 func newSession(o Options, by owner, k *kept) *Session {
 	o = o.withDefaults()
 	if k == nil {
@@ -248,7 +248,7 @@ type Info struct {
 	TerminalEnded     string    // why its terminal is gone while the connection goes on; empty: it is not
 	Connections
 
-	Owner owners.Owner // whose it is now; at first, of its Opener
+	Owner owners.Owner // the present owner; at first its Opener
 
 	Lease *Lease // nil: not locked
 }
@@ -314,8 +314,8 @@ func unixNano(n int64) time.Time {
 	return time.Unix(0, n)
 }
 
-// A Remembered is what another process needs to open a session like one of this Manager, once this process is gone. It
-// has no secret: the Auth of its Target says only how to log in.
+// A Remembered has the data that another process needs to open a session like one of this Manager, once this process
+// is gone. It has no secret: the Auth of its Target says only how to log in.
 type Remembered struct {
 	Target      term.Target
 	Device      string
@@ -326,9 +326,9 @@ type Remembered struct {
 	Retention   time.Duration // how long the session is kept here after its end
 }
 
-// Remembered returns what to remember of the session. The error says why nothing is: a session that is never reopened
-// here is not to be opened elsewhere, a line or a program of this machine is on no other, and what a caller has given as
-// an option may be a secret.
+// Remembered returns the data to reopen the session elsewhere. The error says why the session is not remembered: a
+// session that is never reopened here must not be opened elsewhere, a line or a program of this machine is on no
+// other, and an option of the caller may be a secret.
 func (v SessionView) Remembered() (Remembered, error) {
 	s := v.s
 	never := func(why string) error {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 const typed = sessiontest.Typed
 
-// What all tests of sessions share.
+// Helpers for all tests of sessions.
 type (
 	plain = sessiontest.Plain
 	shell = sessiontest.Shell
@@ -225,7 +225,7 @@ func TestExecCallCanceled(t *testing.T) {
 	})
 }
 
-// A call that ends because the program does is not told that its command goes on.
+// The error of a call that ends because the program does must not say that its command goes on.
 func TestExecCallEndsWithTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startExec(t, obedient("some"), session.Options{})
@@ -239,7 +239,7 @@ func TestExecCallEndsWithTheProgram(t *testing.T) {
 	})
 }
 
-// The deadline is kept though the far side does not obey it, and what comes later is not lost.
+// The deadline is kept though the far side does not obey it, and later output is not lost.
 func TestExecTimeout(t *testing.T) {
 	for _, c := range []struct {
 		late   time.Duration
@@ -308,7 +308,7 @@ func Example() {
 	// Output: matched: "uname\r\nLinux\r\n$ "
 }
 
-// A secret that a session got is in nothing that it shows: output, what observers get, questions of the login and the
+// A session shows a secret that it got nowhere: not in its output, in events, in questions of the login or in the
 // reason of its end.
 func TestKnownSecrets(t *testing.T) {
 	const secret = "planted-horse-1138"
@@ -365,7 +365,7 @@ func TestKnownSecrets(t *testing.T) {
 	}
 }
 
-// A fishTerminal says what reads its lines.
+// A fishTerminal describes its shell as fish.
 type fishTerminal struct{ io.ReadWriteCloser }
 
 func (fishTerminal) Resize(int, int) error { return nil }

@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// A Class says what reads the lines that are typed into a terminal; see package shell.
+// A Class is the kind of shell that reads the lines typed into a terminal; see package shell.
 type Class = shell.Class
 
 // The classes.
@@ -28,7 +28,7 @@ const (
 	ClassUnknown    = shell.Unknown // nothing is known; nothing is assumed
 )
 
-// shells finds out what reads the lines of a session's commands.
+// shells finds the shell that reads the lines of a session's commands.
 type shells struct{ s *Session }
 
 // farSide returns the shell that reads the lines of a command. A class in the call wins, then a shell that a marker has
@@ -139,7 +139,7 @@ func (k *shells) encodes(r ExecRequest, claimed Class) bool {
 	return claimed == ClassPowerShell && r.Secret.Name == ""
 }
 
-// forPowerShell returns the request with a line that has PowerShell run the command, if that is what the Gate was told.
+// forPowerShell returns the request with a line that has PowerShell run the command, if the Gate judged it as that.
 func (k *shells) forPowerShell(ctx context.Context, a term.Action, r ExecRequest) (term.ExecRequest, error) {
 	s := k.s
 	request := term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin, Input: r.input, Grace: r.Grace}
@@ -200,7 +200,7 @@ func (k *shells) asRuled(ctx context.Context, a term.Action, ruling term.Ruling,
 		r.Command = line
 	}
 	r.line.writtenFor = class
-	if lane == LaneTerminal && quote.Known(string(class)) { // whatever the caller says of it
+	if lane == LaneTerminal && quote.Known(string(class)) { // regardless of the caller's claim
 		r.Class = class
 	}
 	return nil

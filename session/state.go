@@ -36,8 +36,8 @@ type End struct {
 	Reason string  // for a person: "closed by task t1", "the shell exited with status 0"
 	Before string  // the Reason of the end before, if an attempt to reopen the session has failed since then
 	Err    error   // nil if it ended as asked or by itself
-	// Exit says how the program at the far end ended, if that is known. Where ptyctl has hung up (Code), that is what
-	// the hang-up has made of it, and no status of its own: see ProgramExit.
+	// Exit says how the program at the far end ended, if that is known. If ptyctl has hung up (Code), it is a result
+	// of the hang-up, and no status of the program's own: see ProgramExit.
 	Exit term.Exit
 }
 
@@ -59,7 +59,7 @@ func (e *End) ProgramExit() term.Exit {
 	return exit
 }
 
-// errClosedByCaller is the cause of a session's context after Close; the text is what Info.End.Reason shows.
+// errClosedByCaller is the cause of a session's context after Close; the text is shown as Info.End.Reason.
 type errClosedByCaller struct {
 	by   string
 	code EndCode // empty: EndClosed
@@ -87,7 +87,7 @@ type life struct {
 	mu    sync.Mutex // guards the following; locked before the Manager's
 	state State
 	end   End
-	// Why there is no terminal, but for commands beside it; empty: there is one.
+	// Why the session has no terminal, but only commands on channels; empty: it has one.
 	noTerminal string
 	asked      *question     // the login's question that waits; nil: none does
 	agrees     *term.Waiting // the login waits for a person who must agree to an answer; nil: it does not
@@ -157,8 +157,8 @@ func (l *life) awaitPerson(w term.Waiting) (over func()) {
 	return func() { note(nil) }
 }
 
-// WaitsForPerson returns what a person must agree to before the session's login can go on, or nil. They are asked
-// elsewhere, and no caller has an answer.
+// WaitsForPerson returns the action that a person must agree to before the session's login can go on, or nil. The
+// person is asked elsewhere; a caller cannot answer.
 func (v SessionView) WaitsForPerson() *term.Waiting {
 	l := v.s.life
 	l.mu.Lock()
@@ -314,7 +314,7 @@ type codedCause interface {
 	endCode() EndCode
 }
 
-// endedFact is what an error says of the end of a session with that cause.
+// endedFact is the fact in an error about the end of a session with that cause.
 func endedFact(cause error) term.Ended {
 	f := term.Ended{Reason: cause.Error()}
 	if c, ok := cause.(codedCause); ok { //nolint:errorlint // a cause is not wrapped
@@ -323,7 +323,7 @@ func endedFact(cause error) term.Ended {
 	return f
 }
 
-// fact is what an error says of the end.
+// fact is the fact in an error about the end.
 func (e End) fact() term.Ended { return term.Ended{Reason: e.Reason, Code: string(e.Code)} }
 
 // sessionError returns the error of an operation on the session with that id.

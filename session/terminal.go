@@ -17,7 +17,7 @@ import (
 	"ptyctl/vt"
 )
 
-// startTyped types a command into the terminal and follows it in a goroutine of the session's.
+// startTyped types a command into the terminal and follows it in a goroutine of the session.
 //
 // It returns once the line is typed. The time that the command has waited for its turn is not part of its deadline.
 func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*run, error) {
@@ -204,7 +204,7 @@ func (t laneTerminal) Type(ctx context.Context, line string, epoch uint64) (lane
 	if err := s.life.alive("exec"); err != nil {
 		return lane.Typed{}, err
 	}
-	// A line of which the terminal may have all is a command, whose output and end must be followed.
+	// If the terminal may have the whole line, the line is a command: its output and end must be followed.
 	w, err := s.writer.send(ctx, []byte(line), permit{epoch: epoch, whole: true})
 	if w.Written > 0 {
 		s.input.Add(TxEvent{Verb: term.VerbExec, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Bytes: w.Written})

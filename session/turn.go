@@ -59,7 +59,7 @@ func (s *Session) WriteSteps(ctx context.Context, list []Step, limit time.Durati
 	}
 	defer t.end()
 	limit -= time.Since(began)
-	// It fails for a caller who does not hold the lock, of whom each input is judged.
+	// It fails for a caller that does not hold the lock: each input of such a caller is judged.
 	_, _ = s.lock.Table.Renew(s.id, t.by, limit+s.o.WriteTimeout)
 	epoch, _ := s.lock.Table.Check(s.id, t.by)
 	res := steps.Run(ctx, &stepped{out: s.writer, by: t.by, epoch: epoch}, list, limit)
@@ -69,7 +69,7 @@ func (s *Session) WriteSteps(ctx context.Context, list []Step, limit time.Durati
 	return res, nil
 }
 
-// taken is the error of a list whose terminal another holder has taken.
+// taken is the error of a list of steps after another holder took the terminal.
 func (out *writer) taken(by Holder, epoch uint64) error {
 	if err := out.s.lock.StillHeld("write", by, epoch); err != nil {
 		return err
@@ -96,7 +96,7 @@ type turn struct {
 type turnKey struct{}
 
 // take begins a turn. It waits for the end of another one, at most limit. The list must run with the context that it
-// returns. moves is the id of the copy whose file is moved over the terminal; empty: input is typed.
+// returns. moves is the id of the copy that moves its file over the terminal; empty: input is typed.
 func (out *writer) take(ctx context.Context, limit time.Duration, moves string) (context.Context, *turn, error) {
 	if t := out.turn.Load(); t != nil && t.moves != "" {
 		return ctx, nil, out.moving("write", t)
@@ -134,7 +134,7 @@ func (t *turn) free() {
 	})
 }
 
-// other returns the turn of another caller than that of ctx; nil: there is none.
+// other returns the turn of another caller than that of ctx, or nil.
 func (out *writer) other(ctx context.Context) *turn {
 	t := out.turn.Load()
 	if t == nil || ctx.Value(turnKey{}) == t {
@@ -190,7 +190,7 @@ func (out *writer) moving(op string, t *turn) error {
 	}
 }
 
-// heldBy ends the turn of a caller whose lock another holder has taken, who may type at once.
+// heldBy ends the turn of a caller after another holder took the lock. The new holder may type at once.
 func (out *writer) heldBy(by Holder) {
 	if t := out.turn.Load(); t != nil && t.by != by {
 		t.stop(steps.TakenError{})
@@ -300,15 +300,15 @@ type modem struct {
 	epoch   uint64
 	restore func() // makes the transport as it was
 	doubt   string
-	under   chan error // of a write that no call waits for any more; nil: there is none
+	under   chan error // of a write that no call waits for any more, or nil
 	sent    atomic.Int64
 }
 
 // modemLease is for how long a lock is extended with each block: a far side that is slow to answer must not end it.
 const modemLease = 3 * time.Minute
 
-// takeTerminal gives the terminal to a transfer, whose event e is. Its output goes there from now on, and no other input
-// is typed.
+// takeTerminal gives the terminal to a transfer. e is the transfer's event. From now on the output goes to the
+// transfer, and no other input is typed.
 func (out *writer) takeTerminal(ctx context.Context, e term.Event) (_ transfer.Terminal, err error) {
 	s := out.s
 	m := &modem{s: s, d: s.auth.Begin(ctx, term.VerbWrite, e)}
@@ -379,8 +379,8 @@ func (m *modem) Write(ctx context.Context, p []byte) error {
 	return m.put(ctx, p)
 }
 
-// Cancel implements xmodem.Link. Also for a caller who has lost the lock: whoever has it now waits for the token, and
-// could do nothing with a program that waits for blocks.
+// Cancel implements xmodem.Link. It works even after the caller has lost the lock: the new holder waits for the token,
+// and could do nothing with a program that waits for blocks.
 func (m *modem) Cancel(ctx context.Context, p []byte) { _ = m.put(ctx, p) }
 
 // put hands p to the transport. Its Write cannot be canceled, and may outlast the call.

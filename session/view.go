@@ -21,7 +21,7 @@ type Sanitized = vt.Sanitized
 type Lines = text.Lines
 
 type (
-	// A SearchRequest says what to look for in the output that is still held.
+	// A SearchRequest describes a search in the output that is still held.
 	SearchRequest = text.SearchRequest
 	// A SearchResult has the lines that match.
 	SearchResult = text.SearchResult
@@ -83,8 +83,8 @@ func (v SessionView) Glance(have uint64) (now *screen.Snapshot, version uint64, 
 	return v.s.display.Glance(have)
 }
 
-// Changed returns channels that are closed at the next change of what Glance returns, and of the session's state. Take
-// them before the look whose next change is waited for.
+// Changed returns channels that are closed at the next change of the screen that Glance returns, and of the session's
+// state. Call it before the look, so that no change after the look is missed.
 func (v SessionView) Changed() (screen, state <-chan struct{}) {
 	v.s.life.mu.Lock()
 	state = v.s.life.changed
@@ -295,7 +295,7 @@ func (s *Session) Resize(ctx context.Context, cols, rows int) (err error) {
 	if _, err := d.Permit(ctx, term.Action{}); err != nil {
 		return err
 	}
-	at := s.End() // what comes from here on may be drawn for it
+	at := s.End() // output from here on may be drawn for it
 	old, _ := s.window.size()
 	s.display.Resize(cols, rows) // before the far side draws for it
 	if err := s.link.Load().Resize(cols, rows); err != nil {

@@ -33,10 +33,10 @@ type WriteOptions struct {
 	private bool // keep the content out of events
 }
 
-// A WriteResult says what became of a write. Being stuck is a value, not an error.
+// A WriteResult is the outcome of a write. Being stuck is a value, not an error.
 type WriteResult struct {
 	Cursor   int64 // end of the output before the write: reading from here misses nothing of the answer
-	Written  int   // bytes the transport has taken; 1 for a secret by name, whose length is not told
+	Written  int   // bytes the transport has taken; 1 for a secret by name, to hide its length
 	Pending  int   // bytes handed to the transport that it had not taken when the call returned; they may still go out
 	TimedOut bool
 	Answered bool // the data answered the login's question instead of being typed
@@ -61,7 +61,7 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	return s.writer.write(ctx, data, o)
 }
 
-// write is Write for a caller whose turn it is.
+// write is Write for a caller that has the turn.
 func (out *writer) write(ctx context.Context, data []byte, o WriteOptions) (WriteResult, error) {
 	s := out.s
 	if o.Secret != "" {
@@ -150,7 +150,7 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 			return res, err
 		}
 	}
-	// The Gate judges what goes out: of pasted text, the form with brackets and other line ends.
+	// The Gate judges the bytes that go out: for pasted text, the form with brackets and other line ends.
 	act := term.Action{Key: o.Key, Sensitive: o.Sensitive, FarSide: s.shells.reads(LaneTerminal, ExecRequest{})}
 	d.Event.Size = len(data)
 	if !o.private {
@@ -179,7 +179,7 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 		if res, err = s.writer.send(
 			ctx, data, permit{epoch: epoch, timeout: o.Timeout, turn: o.Turn, echo: echo},
 		); res.Written+res.Pending == 0 {
-			// No echo will come, and what looks like one from now on is output.
+			// No echo will come; text that looks like one from now on is output.
 			echo.Canceled()
 		}
 		err = withWritten(err, res.Written)
@@ -333,7 +333,7 @@ func (out *writer) pressProtocolKey(
 		})
 		s.timeouts.touch()
 		if name == term.KeyBreak || name == term.KeyInterruptProcess {
-			s.lane.Input([]byte("\x03")) // it means the same to what runs
+			s.lane.Input([]byte("\x03")) // it means the same to the running program
 		}
 	}
 	if err != nil {
@@ -342,7 +342,7 @@ func (out *writer) pressProtocolKey(
 	return res, nil
 }
 
-// A TxEvent says that something was typed, never what.
+// A TxEvent says that something was typed, never the text.
 type TxEvent = access.TxEvent
 
 // TxEvents returns the last inputs, oldest first, if Options.RecordTxEvents is set.

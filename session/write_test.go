@@ -85,7 +85,7 @@ func TestWritesAreContiguous(t *testing.T) {
 	})
 }
 
-// A far side that takes nothing costs a write its deadline, and tells what may still go out.
+// A write to a far side that takes nothing ends at its deadline, and reports the bytes that may still go out.
 func TestWriteDeadline(t *testing.T) {
 	for _, c := range []struct {
 		room, size, written, pending int

@@ -18,7 +18,7 @@ import (
 	"ptyctl/term"
 )
 
-// writePiece is how much goes to the transport at a time. It bounds what may be in doubt when a write is stuck.
+// writePiece is how much goes to the transport at a time. It bounds the bytes in doubt when a write is stuck.
 const writePiece = 4 << 10
 
 // A writer types into a session's terminal, one write at a time.

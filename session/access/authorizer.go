@@ -12,7 +12,8 @@ import (
 	"ptyctl/term"
 )
 
-// Options say on what, and by whom, actions are authorized. The zero value allows everything and keeps no record.
+// Options describe the target of the actions to authorize, and who decides and observes. The zero value allows
+// everything and keeps no record.
 type Options struct {
 	Session        string // empty: the files of this machine
 	Protocol, Host string
@@ -24,7 +25,7 @@ type Options struct {
 	Log            *slog.Logger
 	Lock           *Lock // nil: no lock is asked
 
-	// Hide takes secrets out of what Journal and Observers get; nil: there are none. Output has its masks already.
+	// Hide masks the secrets in events for Journal and Observers; nil: no secrets. Output is already masked.
 	Hide func(term.Event) term.Event
 }
 
@@ -100,8 +101,8 @@ func (k *Authorizer) authorize(ctx context.Context, a term.Action, e *term.Event
 	return ruling, nil
 }
 
-// Observe tells every Observer of e. An event is large, and output comes often: with a copy of it for each step here, and
-// not for each Observer alone, the way of output to a recording took two to three times as long.
+// Observe tells every Observer of e. An event is large, and output comes often: with a copy for each step here, and
+// not only for each Observer, output took two to three times as long to reach a recording.
 func (k *Authorizer) Observe(e term.Event) {
 	if len(k.o.Observers) == 0 {
 		return
@@ -115,7 +116,7 @@ func (k *Authorizer) Observe(e term.Event) {
 // ExecObserved reports whether any Observer wants the output of commands.
 func (k *Authorizer) ExecObserved() bool { return len(k.exec) > 0 }
 
-// ObserveExec tells the Observers that want it of a command's output.
+// ObserveExec passes a command's output to the Observers that want it.
 func (k *Authorizer) ObserveExec(e term.Event) {
 	k.stamp(&e)
 	for _, o := range k.exec {

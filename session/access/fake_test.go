@@ -12,7 +12,7 @@ func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 const typed = sessiontest.Typed
 
-// What all tests of sessions share.
+// Helpers for all tests of sessions.
 type (
 	plain = sessiontest.Plain
 	shell = sessiontest.Shell

@@ -217,7 +217,7 @@ func TestAttachedPersonKeepsTheLock(t *testing.T) {
 	})
 }
 
-// Who names no task holds no lock.
+// A caller without a task holds no lock.
 func TestLockOfNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := start(t, 0, session.Options{AllowTakeOver: true})

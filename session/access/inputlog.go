@@ -12,7 +12,7 @@ import (
 // maxTxEvents is how many an InputLog remembers.
 const maxTxEvents = 100
 
-// A TxEvent says that something was typed, never what: only a single key has its name.
+// A TxEvent says that something was typed, never the text: only a single key has its name.
 type TxEvent struct {
 	Time      time.Time
 	Verb      term.Verb // write, answer or exec
@@ -26,7 +26,7 @@ type TxEvent struct {
 
 type stepKey struct{}
 
-// WithStep returns a context whose actions are those of the step with that index in a list.
+// WithStep returns a context for the actions of the step with that index in a list.
 func WithStep(ctx context.Context, step int) context.Context {
 	return context.WithValue(ctx, stepKey{}, &step)
 }

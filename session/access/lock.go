@@ -165,8 +165,8 @@ func (l *Lock) TakeOver(by Holder, operator bool, ttl time.Duration) (lease, pre
 	return lease, previous, nil
 }
 
-// Pass lets the tasks of the principal to have what those of from had, under the same names: the lock, if one of them
-// holds it, and the news of one that was lost. The lock of an attached person stays theirs.
+// Pass gives the tasks of the principal to the lock that a task of from with the same name holds, and the pending
+// notice of a lost lock. The lock of an attached person stays theirs.
 func (l *Lock) Pass(from, to term.Principal) {
 	t := &l.taken
 	t.mu.Lock()

@@ -122,7 +122,8 @@ func TestTakeOverNotAllowed(t *testing.T) {
 	})
 }
 
-// The loser's write ends with what went out, TakeOver returns when that is so, and nothing of it comes later.
+// The previous holder's write ends with the bytes sent so far, TakeOver returns after that, and no byte of the write
+// comes later.
 func TestTakeOverStopsTheWriteUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, far := start(t, 4096, session.Options{AllowTakeOver: true, WriteTimeout: time.Hour})

@@ -17,7 +17,7 @@ import (
 	"ptyctl/term"
 )
 
-// A remote is a terminal whose login is over before it opens, as of SSH.
+// A remote is a terminal that opens after its login, like that of SSH.
 type remote struct{ sessiontest.Plain }
 
 func (remote) Describe() term.Description { return term.Description{AuthMethod: "none", PTY: true} }
@@ -114,8 +114,8 @@ func TestEachQuery(t *testing.T) {
 	}
 }
 
-// The queries that are not answered: at a prompt, before a login is over, where a person is attached, at a device whose
-// screen no caller reads, or where the operator or the caller forbids it.
+// The queries that are not answered: at a prompt, before a login is over, where a person is attached, at a device
+// with a screen that no caller reads, or where the operator or the caller forbids it.
 func TestWhoIsNotAnswered(t *testing.T) {
 	const query = "\x1b[c"
 	const answer = "\x1b[?62;22c"

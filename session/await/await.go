@@ -15,10 +15,11 @@ import (
 // An Entry is one thing to wait for: output, or the end of a command.
 type Entry struct {
 	Session *session.Session
-	Exec    string // the id of a command of the session's; empty: its terminal
+	Exec    string // the id of a command of the session; empty: its terminal
 
 	// Read says which output of the terminal, or of the command's stdout, to wait for. Its Timeout and NoWait have no
-	// effect, and for an Entry that Ends only its Cursor has one: session.Latest is behind the output that the caller has had.
+	// effect. For an Entry that Ends, only its Cursor has an effect: session.Latest is behind the output that the
+	// caller has had.
 	Read session.ReadRequest
 
 	Ends bool // wait for the end of the command Exec, not for output
@@ -31,7 +32,7 @@ type Entry struct {
 	Opens bool // wait until the session is open, has ended or asks a question of its login, and for nothing else
 }
 
-// A Result is what became of an entry.
+// A Result is the outcome of an entry.
 type Result struct {
 	Met   bool
 	Chunk session.Chunk // the output that was waited for; empty for an Entry that Ends
@@ -53,11 +54,11 @@ func (e *EntryError) Error() string { return fmt.Sprintf("entry %d: %v", e.Index
 // Unwrap returns the error without the entry.
 func (e *EntryError) Unwrap() error { return e.Err }
 
-// Any waits until at least one entry is met or ctx ends, and returns what became of each. All that are met by then are
-// among the results. An error is an *EntryError.
+// Any waits until at least one entry is met or ctx ends, and returns a result for each. The results show all entries
+// that are met by then. An error is an *EntryError.
 func Any(ctx context.Context, entries []Entry) ([]Result, error) { return wait(ctx, entries, true) }
 
-// All waits until every entry is met, or ctx ends, and returns what became of each.
+// All waits until every entry is met, or ctx ends, and returns a result for each.
 func All(ctx context.Context, entries []Entry) ([]Result, error) { return wait(ctx, entries, false) }
 
 func wait(ctx context.Context, list []Entry, first bool) ([]Result, error) {

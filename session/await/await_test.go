@@ -24,7 +24,7 @@ type later struct {
 	text  string // "EOF" ends the stream
 }
 
-// said is what became of an entry, for a message.
+// said describes the result of an entry, for a message.
 func said(r await.Result) string {
 	if !r.Met {
 		return fmt.Sprintf("no, %d", r.Next)
@@ -216,7 +216,7 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
-// A login's question ends the wait: the caller may be who has to answer it.
+// A login's question ends the wait: it may be for the caller to answer.
 func TestQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ask := make(chan struct{})

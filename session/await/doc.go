@@ -1,4 +1,4 @@
-// Package await waits at several sessions at once: for the first that has something to say, or for all of them.
+// Package await waits for several sessions at once: until one of them fulfils its condition, or all do.
 //
 //	results, err := await.Any(ctx, []await.Entry{
 //		{Session: build, Exec: id, Ends: true},

@@ -7,7 +7,7 @@ import (
 
 // A Deadline is the time at which a command is stopped.
 //
-// Without a lease it is where it was set last. A lease is for a command whose caller has named no time: once a call has
+// Without a lease it is the time set last. A lease is for a command without a time from its caller: once a call has
 // left it running, it is stopped at its first deadline or a lease after the last call, whichever is later. While a
 // call waits for it, it then has no deadline at all.
 type Deadline struct {
@@ -103,7 +103,7 @@ func (d *Deadline) Set(after time.Duration) bool {
 	return true
 }
 
-// wake tells those who wait that the deadline has changed. Requires d.mu.
+// wake signals waiters that the deadline has changed. Requires d.mu.
 func (d *Deadline) wake() {
 	close(d.moved)
 	d.moved = make(chan struct{})

@@ -1,10 +1,10 @@
-// Package deadline holds the time at which a command is stopped, which its callers move.
+// Package deadline holds the time at which a command is stopped. Callers of the command move it.
 //
 //	d := deadline.New(time.Minute, 10*time.Minute, stop)
 //	defer d.End()
 //	...
 //	d.Attend() // a call waits for the command
-//	d.Leave(true) // it does not any more, and its caller knows that the command goes on
+//	d.Leave(true) // the call ends, and its caller knows that the command still runs
 //
-// It starts no goroutine but that of its timer, in which stop is called once at most.
+// Its only goroutine is that of its timer, which calls stop once at most.
 package deadline

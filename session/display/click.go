@@ -11,7 +11,7 @@ import (
 // ErrNoMouse says that the program has not asked for the mouse.
 var ErrNoMouse = errors.New("the program in the terminal has not asked for the mouse, so a click would be typed as text")
 
-// The number of the left button, and what releases it (xterm's "XTerm Control Sequences", section "Mouse Tracking").
+// The numbers for the left button and for its release (xterm's "XTerm Control Sequences", section "Mouse Tracking").
 // The first two forms send the numbers as characters, plus 32.
 const (
 	leftButton = 0

@@ -62,8 +62,8 @@ type Known interface {
 	Find(text []byte) (parts [][2]int) // where text shows them, as pairs of a beginning and an end
 }
 
-// Conceal looks for the secrets of k, too, in all that the display returns. Its output has masks for them already; but
-// what is drawn in another order is one text on the screen alone.
+// Conceal also masks the secrets of k in everything that the display returns. The output is already masked, but parts
+// that are drawn in another order join into one text only on the screen.
 func (d *Display) Conceal(k Known) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -131,7 +131,7 @@ func (d *Display) makeRoom() {
 	}
 }
 
-// skip drops what need not be drawn from the queue. Requires d.mu.
+// skip drops output that need not be drawn from the queue. Requires d.mu.
 func (d *Display) skip() {
 	if d.screen == nil || len(d.echoes) > 0 || len(d.queue) < smallQueue {
 		return
@@ -149,7 +149,7 @@ func (d *Display) skip() {
 	}
 }
 
-// changes wakes those who wait for a change. Requires d.mu.
+// changes wakes the waiters for a change. Requires d.mu.
 func (d *Display) changes() {
 	d.shown++
 	if d.changed != nil {
@@ -267,7 +267,7 @@ func (d *Display) Expect(secret []byte) {
 	d.hide()
 }
 
-// shows reports whether the screen shows a word, or output that is to be drawn, but for secrets. Requires d.mu.
+// shows reports whether the screen shows a word, or the output to be drawn has it, apart from secrets. Requires d.mu.
 func (d *Display) shows(word []byte) bool {
 	at := 0
 	for _, e := range d.echoes {
@@ -338,7 +338,7 @@ func (d *Display) Restart() {
 	now := d.draw()
 	_, _ = now.Write([]byte{can})
 	_, _ = now.Write(reset)
-	now.Replies() // queries whose asker is gone
+	now.Replies() // queries of programs that are gone
 	d.budget = budget{}
 	d.changes()
 }

@@ -12,10 +12,10 @@
 // # Secrets
 //
 // The screen gets the bytes that the far side has sent, because a mask of another length than the secret would move
-// what follows it. The echoes that package redact takes out of the output are drawn as secrets: every snapshot has
+// the text after it. The echoes that package redact takes out of the output are drawn as secrets: every snapshot has
 // asterisks there, wherever the cells went. Secrets that are no common words are looked for again in each row that a
-// caller gets, because a full-screen program may draw one in pieces, or later. Titles, folders and links are searched,
-// too. The length of a secret is visible.
+// caller gets, because a full-screen program may draw one in pieces, or later. Titles, folders and links are
+// searched, too. The length of a secret is visible.
 //
 // Any number of goroutines may call the methods.
 package display

@@ -56,8 +56,8 @@ func FuzzDisplay(f *testing.F) {
 	})
 }
 
-// alike reports whether two screens are equal but for what one of them covers: a secret that was whole at a look stays
-// covered.
+// alike reports whether two screens are equal except for the covered parts of one of them: a secret that was whole at
+// a look stays covered.
 func alike(a, b *screen.Snapshot) bool {
 	for y := range a.Rows {
 		for x := range a.Cols {

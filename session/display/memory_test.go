@@ -45,7 +45,7 @@ func TestMemoryOfIdleScreens(t *testing.T) {
 
 func heap() int64 {
 	var m runtime.MemStats
-	for range 2 { // a pool keeps what it has for one collection
+	for range 2 { // a pool keeps its items for one collection
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&m)

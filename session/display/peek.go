@@ -5,9 +5,9 @@ import "ptyctl/screen"
 // mostPeeked is the largest screen that Peek copies, in cells.
 const mostPeeked = 1 << 16
 
-// Glance returns the screen as it is now for a person who watches, without counting as a look of a reader, and a number
-// that grows with each change of what it shows. now is nil if nothing has changed since the one with the number have.
-// partial is that of a View.
+// Glance returns the screen as it is now for a person who watches, without counting as a look of a reader, and a
+// number that grows with each change of the screen. now is nil if nothing has changed since the one with the number
+// have. partial is that of a View.
 func (d *Display) Glance(have uint64) (now *screen.Snapshot, version uint64, partial bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

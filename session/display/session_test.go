@@ -18,7 +18,7 @@ import (
 	"ptyctl/term"
 )
 
-// opened opens a session whose terminal has 20 columns and 5 rows.
+// opened opens a session with a terminal of 20 columns and 5 rows.
 func opened(tb testing.TB) (*session.Session, io.ReadWriter) {
 	tb.Helper()
 	return start(tb, 0, session.Options{PTY: term.PTY{Cols: 20, Rows: 5}})
@@ -210,7 +210,7 @@ func TestSecretInAnOpenTitle(t *testing.T) {
 	}
 }
 
-// A short secret is covered wherever it stands as a word, if it does not look like one and was not there before.
+// A short secret is covered wherever it is a whole word, unless it looks like an ordinary word or was shown before.
 func TestShortSecrets(t *testing.T) {
 	for _, tc := range []struct{ name, before, secret, after, want string }{
 		{"letters and digits", "pw: ", "q7w1x", "\r\nis q7w1x", "pw:\nis *****"},

@@ -15,9 +15,9 @@ type Point struct{ Row, Col int }
 // A Wait is a list of conditions on a screen, the first of its members that is met. The zero value waits for nothing. Only
 // complete frames count while a program draws them between DECSET and DECRST 2026.
 type Wait struct {
-	// Shows matches a row, a line that wraps over several rows, or all rows joined by line feeds; box drawing also as -, |
-	// and +. Rows have no blanks at their end, but for those before the cursor: a prompt ends with one. It is met at once
-	// if the screen shows it already.
+	// Shows matches a row, a line that wraps over several rows, or all rows joined by line feeds; box drawing also as
+	// -, | and +. Rows have no blanks at their end, except before the cursor: a prompt ends with one. It is met at
+	// once if the screen shows it already.
 	Shows *regexp.Regexp
 	Typed string // lines that end with this text, which the caller has typed and entered, do not count for Shows; "": all do
 
@@ -139,7 +139,7 @@ func empty(l *screen.Lines) bool {
 	return true
 }
 
-// shows reports whether the screen shows what w waits for.
+// shows reports whether the screen fulfils w.
 func (w Wait) shows(s *screen.Snapshot) bool {
 	blanks := blanksBefore(s)
 	row := func(text func([]byte, int) []byte) func([]byte, int) []byte {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Drawing is work, counted in cells. Each byte and each second allows some work; what programs draw takes less. If
-// output has taken mostExcess more than that, which is about a quarter of a second of work, the output that follows is
-// not drawn until time has made the excess smaller. So a far side that sends costly sequences without end, for example
-// DECALN, cannot keep the machine busy with its screen.
+// Drawing is work, counted in cells. Each byte and each second allows some work; ordinary programs take less. If
+// output has taken mostExcess more than that, which is about a quarter of a second of work, the output that follows
+// is not drawn until time has made the excess smaller. So a far side that sends costly sequences without end, for
+// example DECALN, cannot keep the machine busy with its screen.
 const (
 	workPerByte   = 128
 	workPerSecond = 1 << 26
@@ -24,7 +24,8 @@ const cleanPiece = 128
 // can ends a control sequence that was begun (ECMA-48 section 8.3.6).
 const can = 0x18
 
-// A budget is the work that the output has taken so far, and what became of output that would have taken too much.
+// A budget is the work that the output has taken so far, and whether output was skipped because it would have taken
+// too much.
 type budget struct {
 	excess  int       // work beyond the allowance until counted
 	counted time.Time // the zero time at first

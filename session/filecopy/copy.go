@@ -16,22 +16,22 @@ import (
 type End struct {
 	Path string
 	Open func(ctx context.Context) (term.CopyFiles, error) // called once, when the copy is permitted
-	// Machine names the machine, so that no copy goes on with what another machine's file has left.
+	// Machine names the machine, so that no copy resumes the partial copy of another machine's file.
 	Machine string
 }
 
-// A Permit asks whether a file may be read or written, and has that recorded. If it may, done must be called with how
-// that ended.
+// A Permit asks whether a file may be read or written, and has that recorded. If it may, done must be called with the
+// outcome.
 type Permit func(ctx context.Context, verb term.Verb, path, what string) (done Done, err error)
 
-// A Done takes the number of bytes moved, what is to say of them, such as their checksum, and the error.
+// A Done takes the number of bytes moved, a note on them, such as their checksum, and the error.
 type Done func(bytes int64, note string, err error)
 
 // A Copy is a request. A zero field takes the default named beside it.
 type Copy struct {
 	From, To  End
 	Recursive bool  // From is a folder
-	Resume    bool  // go on with what an earlier copy with Resume has left, and leave the same
+	Resume    bool  // resume the partial file of an earlier copy with Resume, and leave one on failure
 	Verify    *bool // read the target back, and compare the checksums; nil: if the file is smaller than 64 MiB
 	New       bool  // a single file replaces none
 	MaxBytes  int64 // 0: 1 GiB
@@ -52,14 +52,14 @@ type Result struct {
 	Files    int
 	Folders  int
 	Same     int    // files of a tree that an earlier copy had brought
-	SHA256   string // of what a single file has now, in hex; empty: not known
+	SHA256   string // of a single file's content now, in hex; empty: not known
 	Verified bool   // all of it was read back
 	Resumed  int64  // bytes of a single file that an earlier copy had brought
 	Tree     bool   // a folder was copied
 	Created  bool   // there was no such file
 	Changed  bool   // a file changed while it was copied, so the copy may be of no one state of it
 
-	Size      int64 // of what a single file has now
+	Size      int64 // of a single file now
 	Unchanged bool  // a single file had the bytes of the source, and was left alone
 	Unsure    bool  // with an error: a single file may have been replaced, as the answer to the last request is missing
 
@@ -225,7 +225,7 @@ func (x *copying) tooLarge(n int64) error {
 	}
 }
 
-// ended is the error of a copy whose context has ended.
+// ended is the error of a copy after the end of its context.
 func (x *copying) ended(ctx context.Context) error {
 	kept := ""
 	if x.Resume && (x.kept || x.result.Files > 0) {
@@ -248,7 +248,7 @@ func invalid(field term.Field, text string) error {
 }
 
 // placed names the part of a target that was not found: its folder, for the file itself need not be there. Some
-// folders, such as /proc, refuse a new file in the same words. A name with ~ is told of already.
+// folders, such as /proc, refuse a new file in the same words. The error about a name with ~ is returned as it is.
 func (x *copying) placed(ctx context.Context, to string, err error) error {
 	if !errors.Is(err, term.NotFound) || to == "~" || strings.HasPrefix(to, "~/") {
 		return err

@@ -140,7 +140,7 @@ func (b *bench) want(when string, data []byte, parts int) {
 	}
 }
 
-// TestVerify: what arrives damaged replaces nothing, whether or not it could be resumed.
+// TestVerify: a damaged copy replaces nothing, whether or not it could be resumed.
 func TestVerify(t *testing.T) {
 	for _, resume := range []bool{false, true} {
 		b := newBench(t)
@@ -197,7 +197,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestSizes: files of any size arrive, whatever they say of their size.
+// TestSizes: files of any size arrive, whatever size they report.
 func TestSizes(t *testing.T) {
 	b := newBench(t)
 	far, _ := b.far(nil)
@@ -330,7 +330,7 @@ func TestTwinsFolded(t *testing.T) {
 	}
 }
 
-// TestTooLarge: sizes that a far side made up, whose sum overflows, make no negative number.
+// TestTooLarge: invented sizes of a far side with an overflowing sum make no negative number.
 func TestTooLarge(t *testing.T) {
 	x := &copying{Copy: &Copy{MaxBytes: 10}}
 	size := int64(math.MaxInt64)

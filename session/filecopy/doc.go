@@ -9,12 +9,12 @@
 // The data goes through this process in blocks: some are read ahead and some are written at the same time, and memory
 // holds no others, however large the file is. The package promises:
 //
-//   - A file is replaced as a whole. Until then, whatever fails or is canceled, the old one is there, and no temporary
-//     file stays if the target can still be reached.
-//   - A copy that goes on where an earlier one ended makes no mixture of two files; see part.go.
+//   - A file is replaced as a whole. Until then the old file stays, whatever fails or is canceled. No temporary file
+//     stays if the target can still be reached.
+//   - A copy that resumes an earlier one never mixes two files; see part.go.
 //   - In a tree nothing but regular files and folders is copied, no symbolic link is followed on either side, and no
 //     name leads out of the target.
 //   - Every file is asked for and put on record by itself (Copy.Permit).
 //
-// It knows package term alone, no session and no protocol.
+// It knows only package term, no session and no protocol.
 package filecopy

@@ -70,7 +70,7 @@ func (x *copying) file(ctx context.Context, j job) (moved int64, err error) {
 		},
 	}
 	err = x.pump.move(ctx, &s)
-	if err == nil && at > 0 && s.finished == at { // the source ends within what the earlier copy has left
+	if err == nil && at > 0 && s.finished == at { // the source ends within the part that the earlier copy left
 		s.at, at, sum = 0, 0, sha256.New()
 		if err = sink.Truncate(0); err == nil {
 			err = x.pump.move(ctx, &s)

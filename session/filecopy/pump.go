@@ -29,7 +29,7 @@ func newPump(from, to term.CopyFiles) *pump {
 	return p
 }
 
-// buffers returns the most buffers that there are.
+// buffers returns the largest number of buffers.
 func (p *pump) buffers() int { return p.readers + p.writers }
 
 // window returns how many of the last bytes of a file that was interrupted may be missing, although later ones are

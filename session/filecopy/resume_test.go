@@ -80,7 +80,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestResumeOther: a copy does not go on with what one of another file has left.
+// TestResumeOther: a copy does not resume the partial copy of another file.
 func TestResumeOther(t *testing.T) {
 	b := newBench(t)
 	b.write(filepath.Join(b.from, "file"), noise(16<<20))
@@ -195,7 +195,7 @@ func TestForeignPartSwapped(t *testing.T) {
 	}
 }
 
-// An overdue is a context whose deadline is over when it is canceled.
+// An overdue is a context that reports an exceeded deadline once it is canceled.
 type overdue struct{ context.Context }
 
 func (o overdue) Err() error {
@@ -271,7 +271,7 @@ func TestResumeShrunk(t *testing.T) {
 	}
 }
 
-// A shrinking is files of which each has shrunk to size by the time it is read.
+// A shrinking is files that each shrink to size before they are read.
 type shrinking struct {
 	*fsx.Local
 	size int64

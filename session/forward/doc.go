@@ -11,12 +11,12 @@
 //
 // The package promises:
 //
-//   - A forward leads to one address, in the one form of package address, which the session's Gate has judged.
-//   - It ends with its session, and so do its connections. Each of its goroutines is one of the session's.
+//   - A forward leads to one address, in the form of package address, and the session's Gate has judged it.
+//   - It ends with its session, and so do its connections. Its goroutines belong to the session.
 //   - The end of the data in one direction is passed on, and the other direction goes on.
-//   - A connection that nobody reads stops its own far side (the window of RFC 4254 section 5.2), and no other. Here it
-//     has 4 KiB for each direction, and 64 KiB more for one whose last piece was large.
-//   - A connection has its room among those at a time until the far side has confirmed its end.
+//   - A connection that its client does not read stops only its own far side (the window of RFC 4254 section 5.2).
+//     Here it has 4 KiB for each direction, and 64 KiB more for a direction with a large last piece.
+//   - A connection counts against the limit until the far side has confirmed its end.
 //   - The end of a forward is on record once, by Stop or by the end of the session.
 //   - An error ends one connection, and is counted and shown.
 package forward

@@ -159,7 +159,7 @@ func TestOpenBesideStop(t *testing.T) {
 	}
 }
 
-// halfway returns a connection through a forward, whose far side waits for more.
+// halfway returns a connection through a forward while its far side waits for more.
 func halfway(t *testing.T, info Info) net.Conn {
 	t.Helper()
 	held := dialed(t, info)
@@ -237,7 +237,7 @@ func TestSessionEndsAtStart(t *testing.T) {
 	}
 }
 
-// A forward whose socket something has removed is of no use, and makes room for one that has a socket.
+// A forward without its socket, which something removed, is of no use, and makes room for one with a socket.
 func TestRemovedSocket(t *testing.T) {
 	seen := new(diary)
 	set, _ := freeze(t, Options{Max: 1}, seen)
@@ -258,7 +258,7 @@ func TestRemovedSocket(t *testing.T) {
 	}
 }
 
-// A port that is asked for is had, also beside another one to the same address; an end is that of all.
+// A request for a port gets that port, even if another forward to the same address exists. Stop ends all of them.
 func TestPorts(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -25,7 +25,7 @@ type forward struct {
 	cancel context.CancelFunc
 	over   chan struct{} // closed when it has ended, and its end is on record
 
-	recorded atomic.Bool // somebody records its end: Stop, or run
+	recorded atomic.Bool // its end is being recorded, by Stop or run
 
 	total, refused, failed, sent, received atomic.Int64
 
@@ -123,7 +123,7 @@ func (f *forward) run() {
 	close(f.over)
 }
 
-// Summary is what a forward has done, for records.
+// Summary describes the activity of a forward, for records.
 func (i Info) Summary() string {
 	return fmt.Sprintf("%s from %s: connections=%d refused=%d failed=%d sent=%d received=%d",
 		i.To, i.where(), i.Total, i.Refused, i.Failed, i.Sent, i.Received)
@@ -140,7 +140,7 @@ func (f *forward) info() Info {
 	}
 }
 
-// note keeps an error of the far side, for people; nil is none.
+// note keeps an error of the far side, for people. It ignores nil.
 func (f *forward) note(err error) {
 	if err == nil {
 		return
@@ -231,7 +231,7 @@ type place struct {
 	listener net.Listener
 	socket   string       // the path of a Unix socket; empty: it has a port
 	port     int          // of 127.0.0.1; 0: it has a socket
-	remove   func() error // what is left once it is closed; may be nil
+	remove   func() error // removes the remains of a closed place; may be nil
 }
 
 // address returns 127.0.0.1:PORT; empty: it has a socket.
@@ -242,7 +242,7 @@ func (p place) address() string {
 	return p.listener.Addr().String()
 }
 
-// usable reports whether clients can connect: those who tidy folders may have removed the socket.
+// usable reports whether clients can connect: a program that cleans folders may have removed the socket.
 func (p place) usable() bool {
 	if p.socket == "" {
 		return true

@@ -37,7 +37,7 @@ func TestPacer(t *testing.T) {
 	}
 }
 
-// A carrier is a session in memory, whose far side is made by far.
+// A carrier is a session in memory. far makes its far side.
 type carrier struct {
 	ctx  context.Context
 	wg   sync.WaitGroup
@@ -137,7 +137,7 @@ func TestFrozenFarSide(t *testing.T) {
 	}
 }
 
-// TestRefusals: what is not offered is refused before anything is opened.
+// TestRefusals: a forward that is not offered is refused before anything is opened.
 func TestRefusals(t *testing.T) {
 	c := &carrier{ctx: t.Context(), far: func() (term.Stream, error) {
 		return nil, term.Errorf(term.Unsupported, "no forwarding")

@@ -58,7 +58,7 @@ const (
 	Leftover              // no process listens there any more
 )
 
-// StateOf tells the paths that forwards in the user's runtime folder have, or had, from all others.
+// StateOf distinguishes the paths that forwards in the user's runtime folder have, or had, from all others.
 func StateOf(path string) State {
 	runtime, err := rundir.Dir()
 	switch {

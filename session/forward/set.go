@@ -82,8 +82,8 @@ type Set struct {
 	open []*forward // oldest first
 }
 
-// NewSet returns the forwards of the session with that id, whose actions auth must permit. If o is nil, every one is
-// refused: they are not offered.
+// NewSet returns the forwards of the session with that id. auth must permit their actions. If o is nil, forwards are
+// not offered, and each request is refused.
 func NewSet(session string, carrier Carrier, auth *access.Authorizer, o *Options) *Set {
 	if o != nil {
 		full := o.withDefaults()
@@ -95,7 +95,7 @@ func NewSet(session string, carrier Carrier, auth *access.Authorizer, o *Options
 // probeLimit is how long Open waits for a first connection to the address.
 const probeLimit = 5 * time.Second
 
-// Open makes a forward, or returns the one to the same address that there is from a socket, or from the port. It makes one
+// Open makes a forward, or returns an existing one to the same address from a socket, or from the port. It makes one
 // connection to the address, and ends it at once, to learn whether the far side forwards there at all. An address that
 // does not answer is no error: Info.Reached is false then, and LastError says why.
 func (s *Set) Open(ctx context.Context, r Request) (info Info, err error) {
@@ -156,7 +156,7 @@ func (s *Set) Open(ctx context.Context, r Request) (info Info, err error) {
 	return info, nil
 }
 
-// possible refuses what cannot be forwarded, and returns the address.
+// possible refuses requests that cannot be forwarded, and returns the address.
 func (s *Set) possible(op string, r Request) (address.Address, error) {
 	if err := s.carrier.Alive(op); err != nil {
 		return address.Address{}, err
@@ -185,14 +185,14 @@ func (s *Set) possible(op string, r Request) (address.Address, error) {
 	return to, nil
 }
 
-// notOffered is the error for what the operator does not offer.
+// notOffered is the error for a request that the operator does not offer.
 func (s *Set) notOffered(op string, setting term.Setting, text string) error {
 	return &term.Error{
 		Op: op, Session: s.session, Kind: term.PolicyDenied, Msg: text, Facts: term.Facts{term.Denial{Setting: setting}},
 	}
 }
 
-// gaveUp is the error of a call whose caller has left, or whose session has ended.
+// gaveUp is the error of a call after its caller left or its session ended.
 func (s *Set) gaveUp(ctx context.Context, op string) error {
 	if s.carrier.Context().Err() != nil {
 		return s.carrier.Ended(op)
@@ -225,7 +225,7 @@ func (s *Set) leading(to address.Address) (list []*forward) {
 	return list
 }
 
-// find returns the forward to an address that a request gets; nil: there is none, and one is made.
+// find returns the existing forward to an address for a request, or nil: then a new one is made.
 func (s *Set) find(to address.Address, r Request) *forward {
 	for _, f := range s.leading(to) {
 		if (f.place.port > 0) == r.TCP && (r.Port == 0 || r.Port == f.place.port) {
@@ -247,7 +247,8 @@ func (s *Set) List() []Info {
 	return list
 }
 
-// Stop ends the forwards to an address, with their connections. It returns what they have done; none: there were none.
+// Stop ends the forwards to an address, with their connections. It returns their descriptions; the list is empty if
+// there were no such forwards.
 func (s *Set) Stop(ctx context.Context, to string) (ended []Info, err error) {
 	d := s.auth.Begin(ctx, term.VerbForwardEnd, term.Event{Detail: to})
 	defer func() { d.End(err) }()

@@ -57,7 +57,7 @@ type Result struct {
 	Joined bool // another call opens it, or has opened it
 }
 
-// Use calls f with an open session of the caller's at the target. f starts a command there, beside the terminal, and
+// Use calls f with an open session of the caller at the target. f starts a command there, beside the terminal, and
 // returns the error of Session.Exec, which Use returns too. After an error that says that nothing was started, because
 // the session has just ended or been locked or has no channel left, Use calls f again with another session.
 //

@@ -300,7 +300,7 @@ func TestNotStarted(t *testing.T) {
 	}
 }
 
-// What an ended session says before a command starts differs from an end while it ran.
+// The error of a session that ended before a command starts differs from that of an end while the command ran.
 func TestEndedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t, session.Config{})

@@ -91,8 +91,8 @@ func await(ctx context.Context, made <-chan struct{}, limit time.Duration) error
 	}
 }
 
-// leave ends a call's wait. The last one closes a session that is not open and whose id no caller has: none could
-// answer its questions or close it.
+// leave ends a call's wait. The last one closes the session if it is not open and no caller has its id: no caller
+// could answer its questions or close it.
 func (h *Hosts) leave(ctx context.Context, at place, o *opening, known bool) {
 	h.mu.Lock()
 	o.waiting--

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// keyAliases are what people and other programs call keys.
+// keyAliases are the names of keys used by people and other programs.
 var keyAliases = map[string]string{
 	"return": "enter", "cr": "enter", "newline": "enter", "lf": "enter", "linefeed": "enter", "kp_enter": "enter",
 	"escape": "esc", "ctrl_[": "esc", "spc": "space", "spacebar": "space", "btab": "shift_tab", "backtab": "shift_tab",
@@ -88,7 +88,7 @@ func Meant(name string) string {
 	return ""
 }
 
-// Unknown says why a name is no key's, and what to use instead.
+// Unknown says why a name is not a key, and suggests another one.
 func Unknown(name string) string {
 	if len(name) > 32 {
 		name = strings.ToValidUTF8(name[:32], "") + "..."

@@ -74,7 +74,7 @@ func wholeKey(text string) string {
 	return sending(unspell(text))
 }
 
-// unspell decodes what spelled matches.
+// unspell decodes the matches of spelled.
 func unspell(text string) string {
 	var b strings.Builder
 	for text != "" {

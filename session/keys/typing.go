@@ -9,8 +9,8 @@ import (
 // drops the rest silently, and the program gets the truncated line.
 const MaxLine = 4095
 
-// lineEnders are what empties the line that a terminal in canonical mode has taken so far: its ends, the end of file,
-// the keys that signal, and the one that erases the line (termios(3), ICANON, ISIG and VKILL).
+// lineEnders are the characters that empty the line taken so far by a terminal in canonical mode: its ends, the end
+// of file, the keys that signal, and the one that erases the line (termios(3), ICANON, ISIG and VKILL).
 const lineEnders = "\r\n\x03\x04\x15\x1a\x1c"
 
 // A Line counts the bytes of the line that is being typed. Its zero value is an empty line, and it may be used by any
@@ -45,7 +45,7 @@ const (
 
 // Paste returns data as a terminal sends pasted text: line ends are CR, as the enter key's are. It is put between
 // brackets if the program has asked for them (DECSET 2004), so that it is text and not keys. It returns false if data
-// holds [PasteEnd] itself: what follows that would act as keys.
+// holds [PasteEnd] itself: the bytes after it would act as keys.
 //
 // split says that the program takes the lines one by one, each with enter.
 func Paste(data []byte, bracketed bool) (out []byte, split, ok bool) {

@@ -1,4 +1,4 @@
-// Package known keeps the values of secrets out of what sessions show, for as long as the sessions are kept.
+// Package known keeps the values of secrets out of the output of sessions, for as long as the sessions are kept.
 //
 //	values := known.NewRegistry()
 //	defer values.Close()

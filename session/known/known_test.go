@@ -68,7 +68,7 @@ func TestHosts(t *testing.T) {
 	late.At(web1, "SHA256:abc")
 	wantHidden(t, byKey, planted, true)
 
-	// What only a session got belongs to its host, the last one on the way.
+	// A value given only to a session belongs to its host, the last one on the way.
 	r.Redact(term.RedactedValue{Value: []byte("second-1138"), Session: "early"})
 	wantHidden(t, early, "second-1138", true)
 	wantHidden(t, late, "second-1138", true)
@@ -95,7 +95,7 @@ func TestLife(t *testing.T) {
 		three := at(r, "three", web1)
 		wantHidden(t, three, planted, false)
 
-		// A login of which no session came.
+		// A login without a later session.
 		r.Redact(term.RedactedValue{Value: []byte(planted), Host: web2})
 		time.Sleep(unused + time.Second)
 		r.mu.Lock()
@@ -163,7 +163,7 @@ func TestForgottenWhileItWrites(t *testing.T) {
 	}
 }
 
-// A code is hidden for two minutes, as a word; a later use of the same value counts anew.
+// A code is hidden for two minutes, as a word; a later use of the same value starts the two minutes again.
 func TestCode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRegistry()
@@ -290,8 +290,9 @@ func TestTimesTellNothing(t *testing.T) {
 	})
 }
 
-// Values come and go while streams run: nothing is lost, nothing is shown, and nothing is used after it is wiped. The time
-// of a bubble stands still meanwhile: a busy machine would pause a stream for longer than the beginning of a value waits.
+// Values come and go while streams run: no output is lost, no value is shown, and none is used after it is wiped. The
+// clock of the bubble is stopped meanwhile: a busy machine would pause a stream for longer than the beginning of a
+// value waits.
 func TestTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRegistry()
@@ -329,7 +330,7 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// Errors, events, questions, descriptions and the log show no value, and errors are what they were.
+// Errors, events, questions, descriptions and the log show no value, and errors keep their kind and cause.
 func TestTexts(t *testing.T) {
 	r := NewRegistry()
 	defer r.Close()

@@ -6,7 +6,8 @@ import (
 	"log/slog"
 )
 
-// LogHandler returns a handler that hides all values of the registry, of whichever host, in what it passes to next.
+// LogHandler returns a handler that hides all values of the registry, of all hosts, in the records that it passes to
+// next.
 func (r *Registry) LogHandler(next slog.Handler) slog.Handler { return &logHandler{&r.all, next} }
 
 type logHandler struct {

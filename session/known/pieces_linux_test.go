@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// pieceSize is what one read of a terminal of Linux returns while its program is faster than the reader.
+// pieceSize is the size of one read of a Linux terminal while its program is faster than the reader.
 const pieceSize = 4095
 
 // floods are kinds of output as a terminal gives it.
@@ -31,8 +31,8 @@ func floods() map[string]string {
 	}
 }
 
-// BenchmarkPieces is the cost of the search in the pieces that a terminal gives, between which other work has the caches:
-// ns/piece is what a Stream with values takes more than one without.
+// BenchmarkPieces measures the cost of the search in pieces as a terminal sends them, with other work using the
+// caches in between: ns/piece is the additional time of a Stream with values.
 func BenchmarkPieces(b *testing.B) {
 	for kind, line := range floods() {
 		text := []byte(strings.Repeat(line, 4<<20/len(line)))

@@ -22,7 +22,7 @@ const (
 
 // A Registry has the values that were given to sessions and hosts. It implements term.Redactor. Make it with NewRegistry.
 type Registry struct {
-	mu     sync.Mutex // guards the following, and what the views and hosts say so of
+	mu     sync.Mutex // guards the following, and the fields of views and hosts that say so
 	views  map[string]*View
 	hosts  map[string]*host // by place
 	all    View             // of all values, for the log
@@ -52,7 +52,7 @@ type value struct {
 // A set finds the values that one or several views hide.
 type set struct {
 	m    *forms.Matcher
-	refs atomic.Int64 // of views and of those who use it now; 0: it is wiped
+	refs atomic.Int64 // of views and present users; 0: it is wiped
 }
 
 // NewRegistry makes a Registry without values.
@@ -76,7 +76,7 @@ func (r *Registry) Redact(v term.RedactedValue) {
 		val.until = now.Add(oneTime)
 	}
 	var of []*View
-	had := []*value{val} // of which some may have no place any more
+	had := []*value{val} // some may no longer be in any list
 	view := r.views[v.Session]
 	if view != nil {
 		had = append(had, view.own...)
@@ -267,7 +267,7 @@ func (s *set) release() {
 	}
 }
 
-// expect has the values forgotten whose time will be over.
+// expect sets the timer for the next value to forget.
 func (r *Registry) expect() {
 	var next time.Time
 	sooner := func(t time.Time) {
@@ -297,7 +297,7 @@ func (r *Registry) expect() {
 	}
 }
 
-// forget forgets the values whose time is over.
+// forget forgets the expired values.
 func (r *Registry) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

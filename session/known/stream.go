@@ -9,7 +9,7 @@ import (
 	"ptyctl/secret/forms"
 )
 
-// longest is how long a byte is held back at most, however often more of what may be a secret comes.
+// longest is how long a byte is held back at most, however often more of a possible secret comes.
 const longest = 5 * time.Second
 
 // A Stream passes on the bytes written to it, with masks in place of the values that a View hides. Bytes that may be the
@@ -39,7 +39,7 @@ func NewStream(v *View, accept func(p []byte, cuts []forms.Cut), spawn func(f fu
 	return &Stream{v: v, accept: accept, spawn: spawn}
 }
 
-// Write passes on p, but for values and the beginning of one.
+// Write passes on p, except for values and the beginning of one.
 func (s *Stream) Write(p []byte) {
 	if !s.v.Any() && !s.busy.Load() {
 		s.accept(p, nil)
@@ -50,7 +50,7 @@ func (s *Stream) Write(p []byte) {
 	s.pass(func(m *forms.Matcher) ([]byte, []forms.Cut) { return s.f.Feed(m, p) })
 }
 
-// Break passes on all that is held back: what comes next is not its continuation.
+// Break passes on all that is held back: the next output is not its continuation.
 func (s *Stream) Break() {
 	if !s.busy.Load() {
 		return
@@ -72,7 +72,7 @@ func (s *Stream) End() {
 	}
 }
 
-// pass passes on what step returns. Requires s.mu.
+// pass passes on the result of step. Requires s.mu.
 func (s *Stream) pass(step func(m *forms.Matcher) ([]byte, []forms.Cut)) {
 	var m *forms.Matcher
 	set := s.v.acquire()
@@ -162,9 +162,9 @@ func (s *Stream) release() {
 	}
 }
 
-// inVain is how many long waits there may be, in all streams, for the rest of a value that does not come. A long wait
-// tells whoever sees the output late that its end is the beginning of a value: without a limit, one could find out each
-// next character so.
+// inVain is how many long waits there may be, in all streams, for the rest of a value that does not come. A reader
+// who sees the output late learns from a long wait that the output ends with the beginning of a value: without a
+// limit, the reader could find out each next character this way.
 const inVain = 3
 
 // extend reports whether the bytes that are held back may wait longer than others. Requires s.mu.
@@ -200,7 +200,8 @@ func NewWriter(v *View, w io.Writer, spawn func(f func()) bool) *Writer {
 	return out
 }
 
-// Write writes p, but for values and the beginning of one. The error is that of the last write of the underlying writer.
+// Write writes p, except for values and the beginning of one. The error is that of the last write of the underlying
+// writer.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.s.Write(p)
 	if err := w.err.Load(); err != nil {

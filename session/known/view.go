@@ -10,7 +10,7 @@ import (
 	"ptyctl/term"
 )
 
-// A View is what one session hides. Its registry makes it.
+// A View is the set of values that one session hides. Its registry makes it.
 type View struct {
 	r       *Registry
 	session string
@@ -23,7 +23,7 @@ type View struct {
 	dropped bool // it is forgotten when they have
 }
 
-// View returns what the session with that id hides. A nil Registry has nil views.
+// View returns the View of the session with that id. A nil Registry has nil views.
 func (r *Registry) View(session string) *View {
 	if r == nil {
 		return nil
@@ -31,7 +31,7 @@ func (r *Registry) View(session string) *View {
 	return &View{r: r, session: session}
 }
 
-// Visit returns a View of what a call shows of a host. It ends with leave.
+// Visit returns a View for the output of a call about a host. Call leave to end it.
 func (r *Registry) Visit(place string) (v *View, leave func()) {
 	if r == nil {
 		return nil, func() {}
@@ -55,8 +55,8 @@ func (v *View) Keep() {
 	v.r.views[v.session] = v
 }
 
-// Drop forgets the view, once its Writers have ended: a command that outlives its session's place in the list may still have
-// output. What the session has kept must be gone.
+// Drop forgets the view, once its Writers have ended: a command may still have output after its session has left the
+// list. The session's kept output must be gone.
 func (v *View) Drop() { v.count(0, true) }
 
 // count adds to the number of the view's writers, and drops it if that is 0 and wanted, or was wanted before.
@@ -102,7 +102,7 @@ func (v *View) Redact(value term.RedactedValue) {
 	}
 }
 
-// use replaces the set, of which v gets the reference.
+// use replaces the set. v takes over the reference to s.
 func (v *View) use(s *set) { v.set.Swap(s).release() }
 
 // acquire returns the set for a moment; nil: no value is known. Its user releases it.
@@ -193,7 +193,7 @@ func (v *View) Error(err error) error {
 	return hidden
 }
 
-// A hiddenError is an error that shows no value. What it wraps is for errors.Is.
+// A hiddenError is an error that shows no value. The wrapped error is only for errors.Is.
 type hiddenError struct {
 	text string
 	err  error
@@ -234,7 +234,7 @@ func (v *View) Event(e term.Event) term.Event {
 	return e
 }
 
-// plan returns the plan with masks, of which p itself has none: it is what the connection is made by.
+// plan returns a copy of the plan with masks. p itself stays unmasked: the connection is made from it.
 func (v *View) plan(p *term.Plan) *term.Plan {
 	if p == nil {
 		return nil
@@ -265,7 +265,7 @@ func (v *View) plan(p *term.Plan) *term.Plan {
 	return &hidden
 }
 
-// Description returns what a transport tells of its connection, with masks.
+// Description returns a transport's description of its connection, with masks.
 func (v *View) Description(d term.Description) term.Description {
 	if !v.Any() {
 		return d

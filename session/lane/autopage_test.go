@@ -154,7 +154,7 @@ func TestAutoPageBound(t *testing.T) {
 	})
 }
 
-// A pager that does not react is pressed once, and then told of.
+// A pager that does not react gets one key, and is then reported.
 func TestAutoPageDeaf(t *testing.T) {
 	inShell(t, "r1#", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		r := paged("more x", "enter", 100) // takes a blank only

@@ -13,7 +13,7 @@ import (
 	"ptyctl/term"
 )
 
-// An Outcome says what showed that a command has ended.
+// An Outcome is the sign that a command has ended.
 type Outcome int
 
 // The outcomes.
@@ -42,14 +42,14 @@ type Command struct {
 	signals
 }
 
-// typed is what goes out for a command.
+// typed is the input for a command.
 type typed struct {
 	text    string      // the line
-	sh      shell.Shell // what reads it
+	sh      shell.Shell // the reader of the line
 	touches int         // how often callers had typed when the line was out
 	before  string      // the last line before it
 	ahead   bool        // it went out before the prompt had come
-	row     string      // what was left of the cursor then
+	row     string      // the text left of the cursor then
 	alt     bool        // the alternate screen was on before
 	edited  bool        // a line editor with bracketed paste read the line
 }
@@ -60,10 +60,10 @@ type follower struct {
 	off    int64 // how far the stream has been read
 	taken  bool  // a line end came since: the far side has taken the line
 	nested bool  // it waits at the prompt of a shell that it has started
-	muted  bool  // what comes is the output of later commands
+	muted  bool  // further output is from later commands
 
-	outer  []*Command      // the commands in whose shells it runs
-	within *marker.Scanner // finds their markers in the output of a command without one; nil: there are none
+	outer  []*Command      // the commands that started the shells it runs in
+	within *marker.Scanner // finds their markers in the output of a command without a marker; nil: no such markers
 
 	scan *marker.Scanner // nil: no marker; the prompt or silence ends it, and the following are used
 	echo marker.Echo
@@ -184,7 +184,7 @@ func (c *Command) Release() {
 	}
 }
 
-// Shell returns what reads the command's line.
+// Shell returns the shell that reads the command's line.
 func (c *Command) Shell() shell.Shell { return c.sh }
 
 // Marked reports whether a marker ends the command.
@@ -193,8 +193,8 @@ func (f *follower) Marked() bool { return f.scan != nil }
 // Pages returns how many pages were turned so far.
 func (s *signals) Pages() int { return int(s.pages.Load()) }
 
-// Outcome returns what ended the command, and how many bytes of its output came too fast to be looked at. Requires that
-// Follow has returned.
+// Outcome returns the sign of the command's end, and how many bytes of its output came too fast to be looked at. Call
+// it after Follow has returned.
 func (f *follower) Outcome() (o Outcome, lost int64) { return f.outcome, f.lost }
 
 // Waiting returns the question that the command seems to wait for, and a channel that is closed when that changes.

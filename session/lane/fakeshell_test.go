@@ -23,7 +23,7 @@ type waiting struct {
 	lost error
 	late time.Duration // how long a Write takes to return once its bytes are out
 
-	front func() term.Front // nil: nothing is known of what is in front
+	front func() term.Front // nil: the programs in front are unknown
 }
 
 func (w *waiting) Probe() term.Front {
@@ -172,7 +172,7 @@ func (f *fakeShell) line() bool {
 	return goesOn
 }
 
-// unescape does what printf(1) does with octal escapes, and \n.
+// unescape decodes octal escapes and \n as printf(1) does.
 func unescape(s string) string {
 	s = regexp.MustCompile(`\\[0-7]{3}`).ReplaceAllStringFunc(s, func(o string) string {
 		n, _ := strconv.ParseUint(o[1:], 8, 8)

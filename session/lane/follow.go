@@ -17,7 +17,7 @@ const (
 	// quietForm is the same for a line that only has the form of a question: a program may print it before it works.
 	quietForm = 500 * time.Millisecond
 
-	// quietSign is the same for a prompt that only its sign tells from a report.
+	// quietSign is the same for a prompt that differs from a report only by its sign.
 	quietSign = time.Second
 
 	// answerWait is how long an answered question may stay there before it counts as asked again.

@@ -176,7 +176,7 @@ func TestTerminalEnds(t *testing.T) {
 			}
 		})
 	})
-	t.Run("with the marker", func(t *testing.T) { // what came last counts, though the terminal is gone
+	t.Run("with the marker", func(t *testing.T) { // the last output counts, though the terminal is gone
 		synctest.Test(t, func(t *testing.T) {
 			s, far := start(t, 0, session.Options{})
 			put(t, far, userPrompt)

@@ -14,8 +14,8 @@ import (
 const interruptGrace = 1 * time.Second
 
 // stop ends a command at its timeout as a person would: ctrl_c, then ctrl_backslash. Once others have typed, or the
-// lock has changed hands, the program in the terminal may be theirs, and no key is pressed. Nor is one at the deadline
-// for a shell that the command has started, and that waits at its prompt or at what may be one.
+// lock has changed hands, the program in the terminal may be theirs, and no key is pressed. Nor is a key pressed at
+// the deadline if a shell that the command started waits at its prompt, or at a possible prompt.
 func (c *Command) stop() term.Exit {
 	c.outcome = Prompted
 	w, _ := c.question()

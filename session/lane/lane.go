@@ -16,14 +16,14 @@ import (
 // A Terminal is a session as the lane sees it.
 type Terminal interface {
 	Context() context.Context        // ends with the session
-	End() (term.Exit, error)         // waits for the session's end; how its program ended, and what went wrong
+	End() (term.Exit, error)         // waits for the session's end; how its program ended, and the error
 	Closed(op string) error          // says that the session ended while op was under way
 	HasChannel() bool                // the session can also run commands beside its terminal
 	Modes() vt.Modes                 // the modes that the output has switched on
-	Marks() vt.Marks                 // what the shell has said of its prompts
+	Marks() vt.Marks                 // the shell's own marks of its prompts
 	Front() term.Front               // the programs in front of a terminal of this machine
 	Cols() int                       // the window's width; 0: not known
-	Screen() *screen.Snapshot        // what a person sees; nil: not known
+	Screen() *screen.Snapshot        // the visible screen; nil: not known
 	Mask(text string) string         // text without the secrets that were typed
 	Quiet() time.Duration            // how long nothing has come
 	Hold() (release func(), ok bool) // keeps everyone else from typing, unless someone types
@@ -40,7 +40,7 @@ type Terminal interface {
 	Press(k Key, done func()) bool
 }
 
-// Typed says what became of a line.
+// Typed describes a typed line.
 type Typed struct {
 	Cursor int64 // the end of the output when the line went out
 	Bytes  int   // typed

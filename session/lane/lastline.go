@@ -10,9 +10,8 @@ import (
 	"ptyctl/vt"
 )
 
-// LastLine returns the unfinished last line as a person sees it, without a right prompt and without what an answer to a
-// query has left in it that no program has read. It is the line above the cursor where a shell has left its prompt there
-// for want of room.
+// LastLine returns the unfinished last line as a person sees it, without a right prompt and without the rest of an
+// unread answer to a query. It is the line above the cursor if a shell left its prompt there for want of room.
 func (l *Lane) LastLine() string {
 	line, _ := l.lastLine()
 	return l.history.Bare(line)
@@ -72,8 +71,8 @@ func (l *Lane) drawn(data []byte) *screen.Snapshot {
 	return l.t.Screen()
 }
 
-// Asks returns the question of a full-screen program, as far as its screen shows it; nil: none has the terminal. On the
-// main screen only a dialog tells such a program from a shell.
+// Asks returns the question of a full-screen program, as far as its screen shows it; nil: none has the terminal. On
+// the main screen only a dialog distinguishes such a program from a shell.
 func (l *Lane) Asks() *term.Waiting {
 	now := l.drawn(l.tail())
 	switch {

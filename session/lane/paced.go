@@ -14,9 +14,9 @@ import (
 	"ptyctl/vt"
 )
 
-// A device reads one line at a time, and loses what comes while it works. So a command of several lines for it is typed
-// line by line, each when the one before is answered. Such a command is begun by Begin and done by Pace, in place of Type
-// and Follow.
+// A device reads one line at a time, and loses input that comes while it works. So a command of several lines for it
+// is typed line by line, each when the one before is answered. Such a command is begun by Begin and done by Pace, in
+// place of Type and Follow.
 
 // lines are those of such a command.
 type lines struct {

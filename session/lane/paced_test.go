@@ -233,7 +233,7 @@ func TestPasteGoesOn(t *testing.T) {
 	}
 }
 
-// What can never be typed is refused before anything is.
+// Text that can never be typed is refused before anything is typed.
 func TestPasteRefused(t *testing.T) {
 	r := &router{}
 	atRouter(t, r, session.Options{}, func(t *testing.T, s *session.Session) {

@@ -10,13 +10,13 @@ import (
 // The zero value passes everything on.
 type pageCut struct {
 	on     bool
-	wiping bool   // a page was turned: line is what erases the pager, so far
-	before string // what stood on the line before the pager
-	over   bool   // what follows is written over the pager, and may erase the rest of it behind itself
+	wiping bool   // a page was turned: line is the output that erases the pager, so far
+	before string // the text on the line before the pager
+	over   bool   // further output overwrites the pager, and may erase the rest of it behind itself
 	line   []byte // the unfinished last line, held back: it may turn out to be a pager's
 }
 
-// strip takes output, and returns what may be passed on. Line ends are LF.
+// strip takes output, and returns the part that may be passed on. Line ends are LF.
 func (c *pageCut) strip(p []byte) []byte {
 	if !c.on {
 		return p

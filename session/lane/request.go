@@ -26,7 +26,7 @@ type Request struct {
 	Errors []*regexp.Regexp // answers of the far side that refuse a line
 
 	Prompt   *regexp.Regexp   // of the far side; nil: not known
-	Pagers   []*regexp.Regexp // what pagers show
+	Pagers   []*regexp.Regexp // the prompts of pagers
 	AutoPage *AutoPage        // nil: no page is turned
 
 	NoMarker                   bool          // do not ask for the exit status

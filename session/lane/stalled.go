@@ -31,7 +31,7 @@ const (
 
 // A stall watches the unfinished last line of a command. The goroutine that follows the command owns it.
 type stall struct {
-	began   time.Time     // when the line began; zero: there is none
+	began   time.Time     // when the line began; zero: no line
 	touches int           // how often callers had typed then
 	grew    bool          // the program has gone on with a line that had been there for a while
 	told    bool          // a stalled line has ended a call
@@ -97,7 +97,7 @@ func (c *Command) checkStall() (rest time.Duration) {
 	return 0
 }
 
-// Stands returns the possible question of a terminal that rests: a dialog, or its last line; nil: it shows neither.
+// Stands returns the possible question of a terminal at rest: a dialog, or its last line; nil: it shows neither.
 func (l *Lane) Stands(line string) *term.Waiting {
 	if w := l.Asks(); w != nil {
 		return w

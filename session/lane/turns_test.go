@@ -24,7 +24,8 @@ func (idle) ShellAt(context.Context, shell.Class, shell.Class) shell.Shell {
 	return shell.Shell{Class: shell.Posix}
 }
 
-// What looked like a prompt, so that the next command had its turn, may not be one when it takes it.
+// A line that looked like a prompt gave the next command its turn. It may be no prompt any more when the command
+// takes the turn.
 func TestQueuedIsNeverBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New("s", idle{ctx: t.Context()}, buffer.New(buffer.Options{}), prompt.NewHistory())

@@ -9,12 +9,12 @@ import (
 )
 
 // A command may start a shell and leave the terminal to it. Its own shell goes on with the typed line, and prints the
-// marker, when that inner shell has ended: amid the output of a later command, which has ended then, too.
+// marker, when that inner shell has ended: in the output of a later command, which has then ended, too.
 
 // maxOuter is how many commands may have left the terminal to their shells; the outermost are forgotten first.
 const maxOuter = 16
 
-// enter notes in whose shells the command runs.
+// enter notes the commands that started the shells in which the command runs.
 func (c *Command) enter() {
 	c.l.mu.Lock()
 	c.outer = slices.Clone(c.l.outer)
@@ -43,7 +43,7 @@ func (c *Command) startsShell() bool {
 		(starts || !c.atPrompt(c.l.LastLine()) || c.nested)
 }
 
-// becomeOuter notes that the command has left the terminal to what may be a shell that it has started.
+// becomeOuter notes that the command has left the terminal, possibly to a shell that it has started.
 func (c *Command) becomeOuter() {
 	if c.scan == nil || !c.scan.Started() {
 		return
@@ -57,7 +57,7 @@ func (c *Command) becomeOuter() {
 }
 
 // followWithin lets the next command have the terminal, and waits for the end of the shell that the command has
-// started. What comes until then is the output of others.
+// started. Output until then is from other commands.
 func (c *Command) followWithin() term.Exit {
 	c.letGo(true)
 	c.holding, c.muted = false, true
@@ -92,7 +92,7 @@ func (f *follower) left() bool {
 	return ok
 }
 
-// leftFor returns the command whose marker came.
+// leftFor returns the outer command if its marker came.
 func (f *follower) leftFor() (*Command, bool) {
 	scan := f.scan
 	if scan == nil {

@@ -18,7 +18,7 @@ type drawing struct {
 	cols   int    // of the window; 0: not known
 	edited bool   // the editor takes bracketed paste
 	on     bool   // the echo is a drawing
-	held   []byte // what came so far
+	held   []byte // the output so far
 	looked int    // how much of held holds no end
 	known  int    // how much of held is an echo in any case
 }
@@ -28,11 +28,11 @@ const maxDrawing = 128 << 10
 
 const pasteOn = "\x1b[?2004h"
 
-// entered is what an editor sends behind pasteOff before the command runs: the line end, or a title and the normal
-// colours, and a CR.
+// entered matches the output of an editor behind pasteOff before the command runs: the line end, or a title and the
+// normal colours, and a CR.
 var entered = lazyregexp.New(`^(?:\x1b\][^\a\x1b]*(?:\a|\x1b\\)|\x1b\[[\d;]*m|\x1b\(B)*\r+`)
 
-// find takes the next bytes, and returns where in d.held the echo ends. Without endFound, it ends at 0: there is none.
+// find takes the next bytes, and returns where in d.held the echo ends. Without endFound, end is 0: no echo.
 func (d *drawing) find(p []byte) (end int, v endVerdict) {
 	d.held = append(d.held, p...)
 	if len(d.held) <= maxDrawing { // the editor may say so late, behind the prompt

@@ -41,7 +41,7 @@ func (l *LineEnds) Flush(out []byte) []byte {
 // the line wraps.
 const maxEcho = 2 * maxTypedLine
 
-// pasteOff is what line editors switch off when the line is entered (DECRST 2004).
+// pasteOff switches bracketed paste off; line editors send it when the line is entered (DECRST 2004).
 const pasteOff = "\x1b[?2004l"
 
 // An Echo removes the echo of a typed line with its line end, and the output of a line editor after it, from the start
@@ -51,10 +51,10 @@ const pasteOff = "\x1b[?2004l"
 // in a narrow window; see drawing.
 type Echo struct {
 	line  []byte // the part of the line still to come
-	seen  []byte // what came so far, of line or of pasteOff
-	over  bool   // the line came: what follows may belong to it
+	seen  []byte // the part of line or of pasteOff that has come
+	over  bool   // the line came: further output may belong to it
 	ended bool   // and its line end
-	raw   []byte // what came so far, until the line end
+	raw   []byte // the output so far, until the line end
 	drawn drawing
 }
 
@@ -66,7 +66,7 @@ func NewEcho(line, before string, cols int, edited bool) Echo {
 	return e
 }
 
-// Strip returns p without what belongs to the echo. Line ends are LF.
+// Strip returns p without the echo. Line ends are LF.
 func (e *Echo) Strip(p []byte) []byte {
 	if e.drawn.on {
 		return e.stripDrawing(p)
@@ -106,8 +106,8 @@ func (e *Echo) Strip(p []byte) []byte {
 	return nil
 }
 
-// draw takes what came so far, and p, for an echo that is drawn. Of what came, the first known bytes are an echo in any
-// case.
+// draw takes the output so far, and p, for an echo that is drawn. The first known bytes of that output are an echo in
+// any case.
 func (e *Echo) draw(known int, p []byte) []byte {
 	e.drawn.on, e.drawn.known = true, known
 	p = append(e.raw, p...)
@@ -129,7 +129,7 @@ func (e *Echo) stripDrawing(p []byte) []byte {
 	return e.Strip(rest)
 }
 
-// wraps reports whether c, amid the line, is added by a terminal where the line wraps.
+// wraps reports whether c, within the line, is added by a terminal where the line wraps.
 func (e *Echo) wraps(c byte) bool {
 	n := len(e.seen)
 	return n > 0 && n < maxEcho && (c == '\r' || c == '\n' || c == '\b' || c == ' ' || c == 0)

@@ -113,7 +113,7 @@ type Scanner struct {
 // NewScanner makes the scanner for one exec's marker.
 func NewScanner(m Marker) *Scanner { return &Scanner{m: m} }
 
-// maxBefore is how much is kept of what comes before the start marker: a trace of it, and a part of the marker.
+// maxBefore bounds the kept output before the start marker: a trace of it, and a part of the marker.
 const maxBefore = 512
 
 // Started reports whether the start marker has come: the shell runs the line.

@@ -198,8 +198,8 @@ func TestMarkersDiffer(t *testing.T) {
 	}
 }
 
-// FuzzMarker feeds any output, cut anywhere, between the true markers: nothing in it ends the scan or is changed
-// but for its line ends.
+// FuzzMarker feeds any output, cut anywhere, between the true markers: nothing in it ends the scan, and only its line
+// ends are changed.
 func FuzzMarker(f *testing.F) {
 	f.Add([]byte("out\r\n"), uint16(3), uint16(9), uint8(7))
 	f.Add([]byte("\x1eRC=0\x1f\r\nPTYCTL_RC_zzzzzzzzzzzz=0:END_zzzzzzzzzzzz\r\n"), uint16(30), uint16(60), uint8(1))
@@ -295,7 +295,7 @@ func TestPeek(t *testing.T) {
 		{"a\r\n", end, "a\n", "a\n"},
 		{"a\r\n\x1e", end[1:], "a\n", "a\n"},
 		{"R", "C=0 " + end, "R", "RC=0 "},
-		{"x P", end[len("\x1eRC=0\x1f\r\nP"):], "x P", "x P"}, // it was the end: what is shown is shown
+		{"x P", end[len("\x1eRC=0\x1f\r\nP"):], "x P", "x P"}, // it was the end: shown text stays shown
 	} {
 		sc := NewScanner(m)
 		out := sc.Feed(nil, []byte("S="+m.nonce+"\r\n"+tt.line))

@@ -16,10 +16,10 @@ const maxCmdLine = 8191
 // (-EncodedCommand, UTF-16LE). program is powershell.exe or pwsh. dir is where the command runs, and env its variables, as
 // NAME=value; both may be empty.
 //
-// The output is UTF-8, and so is what programs are given by a pipe. The exit status is that of the last program, else 0 or
-// 1 for the success of the last command. It follows Microsoft's documentation (about_PowerShell_exe,
-// about_Character_Encoding, about_Automatic_Variables), and was never tried on a real PowerShell. An error means that the
-// line would be too long for cmd.exe.
+// The output is UTF-8, and so is the input of programs from a pipe. The exit status is that of the last program, else
+// 0 or 1 for the success of the last command. It follows Microsoft's documentation (about_PowerShell_exe,
+// about_Character_Encoding, about_Automatic_Variables), and was never tried on a real PowerShell. An error means that
+// the line would be too long for cmd.exe.
 func PowerShell(program, command, dir string, env []string) (string, error) {
 	var script strings.Builder
 	// Progress would be written to stderr as XML.
@@ -32,7 +32,7 @@ func PowerShell(program, command, dir string, env []string) (string, error) {
 	if dir != "" {
 		fmt.Fprintf(&script, "Set-Location -LiteralPath (%s) -ErrorAction Stop\n", psQuoted(dir))
 	}
-	// On lines of its own, so that a comment in the command ends before what follows.
+	// On lines of its own, so that a comment in the command ends before the next line.
 	script.WriteString("$LASTEXITCODE=$null\n" + command + "\nexit " + psStatus)
 	line := program + " -NoLogo -NoProfile -NonInteractive -OutputFormat Text -EncodedCommand " + utf16Base64(script.String())
 	if len(line) > maxCmdLine {
@@ -42,7 +42,8 @@ func PowerShell(program, command, dir string, env []string) (string, error) {
 	return line, nil
 }
 
-// psStatus is the exit status of what was run before: of the last program, or 0 and 1 for the success of anything else.
+// psStatus is the exit status of the previous command: of the last program, or 0 and 1 for the success of anything
+// else.
 const psStatus = `$(if($?){if($LASTEXITCODE -ne $null){$LASTEXITCODE}else{0}}else{if($LASTEXITCODE){$LASTEXITCODE}else{1}})`
 
 // utf16Base64 returns a text as -EncodedCommand takes it.

@@ -9,13 +9,13 @@ import (
 )
 
 // A shell under set -x prints each command before it runs it (xtrace; fish_trace in fish, echo in csh). Then the
-// commands of the typed line come back in the output: behind the start marker the eval with what makes its text, and
-// before the end the printf of the marker. A trace takes these lines out, and leaves those of the command. Shells quote
-// the words in different ways, so text is compared without quotes and backslashes.
+// commands of the typed line come back in the output: behind the start marker the eval with the command that makes
+// its text, and before the end the printf of the marker. A trace takes these lines out, and leaves those of the
+// command. Shells quote the words in different ways, so text is compared without quotes and backslashes.
 type trace struct {
 	command string // that is run
 	on      bool   // the start marker was traced
-	prefix  string // what the shell prints before a traced command (PS4)
+	prefix  string // the shell's prefix of a traced command (PS4)
 	head    []headLine
 }
 
@@ -46,7 +46,7 @@ func unquoted(text string) string {
 
 const quotes = `\'"$` + "`"
 
-// Runs names the command, whose trace in the output differs from the trace of the rest of the line.
+// Runs names the command. Its trace in the output differs from the trace of the rest of the line.
 func (sc *Scanner) Runs(command string) { sc.trace.command = command }
 
 // learn looks for the trace of the printf that printed the start marker, in the bytes before the marker.
@@ -65,8 +65,8 @@ func (t *trace) learn(before []byte, m Marker) {
 	t.on, t.prefix, t.head = true, string(line[:at]), []headLine{makesText, collects, evals}
 }
 
-// dropHead returns p, which is what follows the start marker, without the lines of the trace. more says that p may
-// begin with such a line that is not finished.
+// dropHead returns p, the output after the start marker, without the lines of the trace. more says that p may begin
+// with such a line that is not finished.
 func (t *trace) dropHead(p []byte) (rest []byte, more bool) {
 	for len(t.head) > 0 {
 		end := bytes.IndexByte(p, '\n')
@@ -196,7 +196,7 @@ var usualPrefix = lazyregexp.New(`(?:\+[^\s>]*> |\++ |-*> )$`)
 // openPrefix matches an unfinished line that may begin a trace: its prefix, and a part of the command.
 var openPrefix = lazyregexp.New(`^(?:\+[^\s>]*(?:> ?)?|\++ ?|-+|-*> ?)(?:p|pr|pri|prin|print|printf)?$`)
 
-// opening returns how many bytes at the end of an unfinished line may begin a trace whose prefix is not known.
+// opening returns how many bytes at the end of an unfinished line may begin a trace with an unknown prefix.
 func opening(line []byte) int {
 	const word, longest = "printf ", 256
 	if len(line) <= longest && openPrefix.Match(line) {
@@ -210,8 +210,8 @@ func opening(line []byte) int {
 	return 0
 }
 
-// begin returns where the trace begins whose command follows before. The prefix that the shell prints belongs to the
-// trace; output of the last command without a line end does not.
+// begin returns where the trace begins in before, the output up to the traced command. The prefix that the shell
+// prints belongs to the trace; output of the last command without a line end does not.
 func (t *trace) begin(before []byte) int {
 	line := bytes.LastIndexByte(before, '\n') + 1
 	text := string(before[line:])
@@ -226,12 +226,12 @@ func (t *trace) begin(before []byte) int {
 	return len(before)
 }
 
-// sameButDigits reports whether two texts are the same but for their numbers, such as the time.
+// sameButDigits reports whether two texts are the same except for their numbers, such as the time.
 func sameButDigits(a, b string) bool {
 	return digits.ReplaceAllString(a, "0") == digits.ReplaceAllString(b, "0")
 }
 
-// beginsLike reports whether text begins with start, but for its numbers.
+// beginsLike reports whether text begins with start, ignoring numbers.
 func beginsLike(text, start string) bool {
 	return strings.HasPrefix(digits.ReplaceAllString(text, "0"), digits.ReplaceAllString(start, "0"))
 }

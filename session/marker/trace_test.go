@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What shells under set -x print of the typed line is no output, however the stream is cut.
+// The trace of the typed line that shells print under set -x is no output, however the stream is cut.
 func TestTrace(t *testing.T) {
 	const (
 		format  = `printf '\036S=%s\037\n' abcdefgh2345` + "\r\n"

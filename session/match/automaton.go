@@ -21,11 +21,11 @@ const (
 // match ends. It is a DFA, built as far as the stream needs it: a state is a set of threads, and a transition, once
 // computed, costs one look into a table.
 //
-// A match is found one rune late, because an assertion such as $ or \b depends on what follows.
+// A match is found one rune late, because an assertion such as $ or \b depends on the next rune.
 type automaton struct {
 	prog   *syntax.Prog
 	prefix []byte         // of every match; nil: none is known
-	kept   syntax.EmptyOp // assertions of prog: they say what must be known of the rune before
+	kept   syntax.EmptyOp // assertions of prog: they need facts about the rune before
 
 	states []state
 	ids    map[string]uint16
@@ -33,7 +33,7 @@ type automaton struct {
 	wide   map[transition]uint16
 
 	now  uint16 // the state
-	cut  []byte // the first bytes of a rune whose rest has not come
+	cut  []byte // the first bytes of an incomplete rune
 	pos  int64  // bytes read, cut not included
 	set  threads
 	keys []byte

@@ -57,8 +57,8 @@ func lineEnd() *syntax.Regexp {
 	return re
 }
 
-// endsInWord reports whether re is a sequence whose last part before $ is a letter or a digit. No prompt ends so: the
-// pattern is meant for output.
+// endsInWord reports whether re is a sequence with a letter or a digit as its last part before $. No prompt ends like
+// that: the pattern is meant for output.
 func endsInWord(re *syntax.Regexp) bool {
 	if re.Op != syntax.OpConcat || re.Sub[len(re.Sub)-1].Op != syntax.OpEndText {
 		return false

@@ -19,7 +19,7 @@ const (
 	maxLine = 32 << 10
 )
 
-// Options say what to look for.
+// Options describe the search.
 type Options struct {
 	Pattern *Pattern
 	From    int64 // a match must end beyond this offset

@@ -5,8 +5,9 @@
 //	...
 //	e := st.Excerpt(16 << 10) // the start and the end of all that was written
 //
-// A [Stream] never makes its writer wait: what does not fit is dropped from its middle, and counted. [Waits] looks
-// for a question in the unfinished last line. Neither ends inside a rune whose rest may follow; see [vt.PartialRune].
+// A [Stream] never makes its writer wait: bytes that do not fit are dropped from its middle, and counted. [Waits]
+// looks for a question in the unfinished last line. Neither ends inside a rune that may still be completed; see
+// [vt.PartialRune].
 //
 // The package starts no goroutine and knows no session.
 package output

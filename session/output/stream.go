@@ -81,7 +81,7 @@ func (st *Stream) Free() {
 	st.head, st.whole = nil, true
 }
 
-// An Excerpt is a stream, or what follows an offset in it, cut to a budget: its start, and its end if something between
+// An Excerpt is a stream, or its part from an offset on, cut to a budget: its start, and its end if something between
 // was left out.
 type Excerpt struct {
 	Start      int64 // offset of Head[0]
@@ -91,7 +91,7 @@ type Excerpt struct {
 
 	holeStart, holeEnd int64 // nothing between these offsets is held any more
 
-	before, beforeTail []byte // what the stream has before Head and Tail, at most backBytes of it
+	before, beforeTail []byte // the stream before Head and before Tail, at most backBytes each
 	ended              bool   // nothing follows it
 }
 
@@ -186,8 +186,8 @@ func (st *Stream) Held(from int64) []Part {
 	return append(parts, Part{Start: rest.Start, Data: rest.Data})
 }
 
-// Head returns a copy of the start of the stream, as far as it is held and if it has more of what follows an offset than
-// the Buffer has; else nil. What follows it is in the Buffer, or no longer held.
+// Head returns a copy of the start of the stream, as far as it is held, if the start has bytes after the offset from
+// that the Buffer lacks; else nil. Bytes after the start are in the Buffer, or no longer held.
 func (st *Stream) Head(from int64) []byte {
 	st.mu.Lock()
 	defer st.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// What all tests of sessions share.
+// Helpers for all tests of sessions.
 var (
 	start     = sessiontest.Start
 	startExec = sessiontest.StartExec
@@ -156,7 +156,7 @@ func TestExcerptLost(t *testing.T) {
 	}
 }
 
-// A read and a search by the id see the start of a stream whose middle is lost, and its end.
+// A read and a search by the id see the start and the end of a stream that lost its middle.
 func TestReadHead(t *testing.T) {
 	const keep, n = 1000, 20_000
 	all := []byte(nil)

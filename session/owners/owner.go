@@ -31,7 +31,7 @@ func (p Place) String() string {
 	return name + " in " + p.Dir
 }
 
-// An Owner is whose a session is.
+// An Owner is the owner of a session.
 type Owner struct {
 	// Principal is the owner's, without the attachment of a person; zero once a person has left the session to a client
 	// that is to come.

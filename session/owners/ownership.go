@@ -6,15 +6,15 @@ import (
 	"ptyctl/term"
 )
 
-// An Ownership says whose one session is. Make it with Registry.Opened. A nil *Ownership is of a session without a
-// registry.
+// An Ownership holds the owner of one session. Make it with Registry.Opened. A nil *Ownership is for a session
+// without a registry.
 type Ownership struct {
 	r *Registry
 
 	// Guarded by Registry.mu:
 	s     Session // set by Keep
 	owner Owner
-	timer *time.Timer // ends the orphan; nil: it is none
+	timer *time.Timer // ends the orphan; nil: not an orphan
 }
 
 // Opened returns the ownership of a session that p opens. It has an effect from Keep on.
@@ -58,7 +58,7 @@ func (o *Ownership) Drop() {
 	delete(o.r.held, o)
 }
 
-// Owner returns whose the session is now.
+// Owner returns the present owner of the session.
 func (o *Ownership) Owner() Owner {
 	if o == nil {
 		return Owner{}
@@ -68,7 +68,7 @@ func (o *Ownership) Owner() Owner {
 	return o.owner
 }
 
-// Waits reports whether the session is an orphan whose time is not over.
+// Waits reports whether the session is an orphan with time left.
 func (o *Ownership) Waits() bool {
 	if o == nil {
 		return false

@@ -16,7 +16,7 @@ const DefaultTTL = time.Hour
 // Why a session does not change hands.
 var (
 	ErrNoClient  = errors.New("the caller is no client that comes and goes")          // its principal has not joined
-	ErrElsewhere = errors.New("the session was not left where the caller works")      // or there is none with that id
+	ErrElsewhere = errors.New("the session was not left where the caller works")      // or no session has that id
 	ErrPresent   = errors.New("the client that has the session is present")           // and works where the caller does
 	ErrNoMember  = errors.New("no client that is present has that name")              // see Registry.Members
 	ErrOver      = errors.New("the time that a session without a client has is over") // it ends
@@ -31,7 +31,7 @@ type Session interface {
 	Expire(after time.Duration)
 }
 
-// A Registry knows the clients that are present, and whose each session is. Make it with New.
+// A Registry knows the clients that are present, and the owner of each session. Make it with New.
 type Registry struct {
 	running sync.WaitGroup // timers that end a session
 
@@ -43,7 +43,7 @@ type Registry struct {
 	closed  bool
 }
 
-// New makes a Registry whose orphans end after ttl; 0: DefaultTTL.
+// New makes a Registry that ends orphans after ttl; 0: DefaultTTL.
 func New(ttl time.Duration) *Registry {
 	return &Registry{
 		ttl: cmp.Or(ttl, DefaultTTL), members: make(map[term.Principal]*Member), held: make(map[*Ownership]bool),
@@ -85,8 +85,8 @@ func (r *Registry) Join(p term.Principal, at Place) error {
 	return nil
 }
 
-// Named says what program the client is, as it names itself when its conversation begins. It has no effect on a
-// principal that has not joined.
+// Named sets the program of the client, as the client names it at the beginning of its conversation. It has no effect
+// on a principal that has not joined.
 func (r *Registry) Named(p term.Principal, client string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,8 +160,8 @@ func (r *Registry) Member(p term.Principal) (Member, bool) {
 	return Member{}, false
 }
 
-// Resumable reports whether the client p may adopt a session of the owner o: it is an orphan whose time is not over, and
-// was left where p works.
+// Resumable reports whether the client p may adopt a session of the owner o: it must be an orphan with time left, in
+// the place where p works.
 func (r *Registry) Resumable(p term.Principal, o Owner) bool {
 	if o.Orphaned.IsZero() || o.over {
 		return false

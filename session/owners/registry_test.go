@@ -55,7 +55,7 @@ func join(t *testing.T, r *owners.Registry, name string, at owners.Place) {
 	}
 }
 
-// Who may adopt a session that the client "one" has opened, when.
+// The clients that may adopt a session of the client "one", and when.
 func TestAdopt(t *testing.T) {
 	other := func(change func(p *owners.Place)) owners.Place {
 		p := web
@@ -108,7 +108,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// A client without a name of its own, or whose name is taken, does not join; nothing of others is an orphan.
+// A client without a name of its own, or with a taken name, does not join; no session of another principal is an
+// orphan.
 func TestJoin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, h := owners.New(time.Minute), &held{}

@@ -21,14 +21,14 @@ func as(name, task string) context.Context {
 	return term.WithActor(context.Background(), term.Actor{Transport: "stdio", Shim: name, Task: task})
 }
 
-// A far is the far side of sessions whose commands end when the test says so.
+// A far is the far side of sessions. Their commands end when the test says so.
 type far struct {
 	terminal chan net.Conn
 	finish   chan struct{} // a command ends for each value
 	stopped  chan error    // why a command was stopped
 }
 
-// manage makes a Manager whose clients come and go.
+// manage makes a Manager for clients that come and go.
 func manage(t *testing.T, c session.Config) (*session.Manager, *far) {
 	f := &far{terminal: make(chan net.Conn, 8), finish: make(chan struct{}), stopped: make(chan error, 8)}
 	dial := func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
@@ -140,7 +140,7 @@ func TestLastResultIsKept(t *testing.T) {
 	}
 }
 
-// A deadline that the caller has named stands, and a command that the adopter leaves has the usual time again.
+// A deadline set by the caller stays, and a command that the adopter leaves has the usual time again.
 func TestDeadlinesOfOrphans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := manage(t, session.Config{})
@@ -210,7 +210,8 @@ func TestOrphanEnds(t *testing.T) {
 	})
 }
 
-// A session whose program ends while no client is there can be adopted for its output, until its time is over.
+// If a session's program ends while no client is there, the session can be adopted for its output, until its time is
+// over.
 func TestEndsAsOrphan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, f := manage(t, session.Config{Retention: time.Minute})

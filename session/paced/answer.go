@@ -11,8 +11,8 @@ const (
 	// unmet says that a condition is not met, however long the terminal stays as it is.
 	unmet = -1
 
-	// unechoed is how long a prompt must stand that came without the echo of the line. Where the far side does echo,
-	// something else has probably made it draw its prompt again, and the line has yet to come back.
+	// unechoed is how long a prompt without the echo of the line must stay unchanged. If the far side usually echoes,
+	// it has probably drawn its prompt again for another reason, and the echo is still to come.
 	unechoed     = time.Second
 	unechoedLong = 5 * time.Second
 
@@ -20,7 +20,7 @@ const (
 	// take to be refused.
 	shortest = 200 * time.Millisecond
 
-	// question is how long an unfinished line must stand to count as a question.
+	// question is how long an unfinished line must stay unchanged to count as a question.
 	question = time.Second
 
 	// quiet is the silence behind the last line that ends the wait for its answer in the mode Echo, which has no prompt
@@ -116,7 +116,8 @@ func (r *runner) await(met func() time.Duration) bool {
 		if rest == 0 {
 			return true
 		}
-		// The terminal is judged once it has stood, and not at each piece of output: that was a third of what a line cost.
+		// The terminal is judged only once it is at rest, not at each piece of output: that took a third of the time
+		// of a line.
 		ask := rest == unmet && r.o.Asks != nil && !r.inside && !asked
 		if ask {
 			rest = question
@@ -176,8 +177,7 @@ func (r *runner) echoed() time.Duration {
 	return unmet
 }
 
-// prompted is met when the prompt stands behind the echo. A far side that shows no echo is believed when its prompt has
-// stood for a while.
+// prompted is met when the prompt follows the echo. Without an echo, the prompt must stay unchanged for a while.
 func (r *runner) prompted() time.Duration {
 	newline := bytes.IndexByte(r.pending, '\n') >= 0
 	text, _, ready := r.promptIn(r.t.LastLine())
@@ -225,8 +225,8 @@ func (r *runner) opened() bool {
 	return r.note(true) && r.stop(Block)
 }
 
-// stillInside reports whether the far side still reads a block, of whose next line the beginning was typed. If not, the
-// line before was answered with the prompt.
+// stillInside reports whether the far side still reads a block after the beginning of its next line was typed. If
+// not, the far side answered the line before with the prompt.
 func (r *runner) stillInside(beginning string) bool {
 	line, ok := strings.CutSuffix(r.t.LastLine(), beginning)
 	if !ok || line == "" || !r.o.Ready(line) {
@@ -331,7 +331,7 @@ func (r *runner) answer(behind []byte) string {
 	return strings.TrimRight(strings.TrimLeft(body, "\n"), "\n ")
 }
 
-// pause waits, and takes in what comes.
+// pause waits, and takes in the output.
 func (r *runner) pause(d time.Duration) bool {
 	over := time.NewTimer(d)
 	defer over.Stop()

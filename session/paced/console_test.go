@@ -12,10 +12,10 @@ import (
 )
 
 // A console is a device behind a serial line of 9600 baud. Its UART has a FIFO of 16 bytes, which the device empties
-// while it reads a line, and not while it works at one: what comes then and does not fit is lost.
+// while it reads a line, and not while it works at one: input that does not fit then is lost.
 type console struct {
 	work   time.Duration                     // for one line
-	late   map[int]time.Duration             // lines whose echo comes late, by number
+	late   map[int]time.Duration             // lines with a late echo, by number
 	expand func(line string) string          // the echo of a line
 	reply  func(line string) (answer string) // to a line outside of blocks
 	delay  func(line string) time.Duration   // more work for a line; nil: none
@@ -146,7 +146,7 @@ func (c *console) print(text string) {
 	c.show(text)
 }
 
-// release shows what a slow way has held back.
+// release shows the output that a slow way has held back.
 func (c *console) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -248,7 +248,7 @@ func (c *console) end() {
 	c.print("")
 }
 
-// got returns what the device has read, and how many bytes it has lost.
+// got returns the lines that the device has read, and how many bytes it has lost.
 func (c *console) got() (lines []string, lost int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

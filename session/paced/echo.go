@@ -10,7 +10,7 @@ import (
 //
 //   - expand tabs and abbreviations ("int g0/1" comes back as "interface GigabitEthernet0/1"),
 //   - wrap the line at the right edge, with or without a line end,
-//   - scroll it, as IOS does: a row with "$" and what fits of the line's end,
+//   - scroll it, as IOS does: a row with "$" and as much of the line's end as fits,
 //   - show its prompt before it, or report something first,
 //   - show signs in place of a secret.
 //
@@ -34,7 +34,7 @@ type echo struct {
 	esc   escape
 }
 
-// longestRow bounds what is kept of a row.
+// longestRow bounds the kept part of a row.
 const longestRow = 4 << 10
 
 // newEcho expects the echo of a line that is typed behind other text. ready says that this is a prompt: the echo begins
@@ -117,7 +117,7 @@ func (e *echo) move(col int) {
 	e.most = max(e.most, col)
 }
 
-// newline ends a row. What it has of the line is no echo, unless the row is full or has all of it.
+// newline ends a row. The part of the line in it is no echo, unless the row is full or has the whole line.
 func (e *echo) newline() {
 	switch {
 	case e.seen, e.replaced(), e.scrolled():
@@ -141,7 +141,7 @@ func (e *echo) replaced() bool {
 	return slices.EqualFunc(e.row[e.start:min(e.start+n, len(e.row))], e.line[:n], func(a, b rune) bool { return fold(a) == fold(b) })
 }
 
-// leastStart and leastEnd are how much of a line tells it from another.
+// leastStart and leastEnd are how much of a line distinguishes it from another.
 const (
 	leastStart = 4
 	leastEnd   = 8
@@ -159,7 +159,7 @@ func (e *echo) scrolled() bool {
 	return false
 }
 
-// An escape is the state within an escape sequence (ECMA-48), whose characters are not shown.
+// An escape is the state within an escape sequence (ECMA-48). Its characters are not shown.
 type escape byte
 
 const (

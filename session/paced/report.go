@@ -24,7 +24,7 @@ const (
 	Canceled   Stop = "canceled"
 )
 
-// An Answer is what the far side has said to a line beyond its echo.
+// An Answer is the far side's output after a line, without the echo.
 type Answer struct {
 	Line  int    // its number, from 1; of a block, that of its last line so far
 	Sent  string // the line
@@ -38,7 +38,7 @@ type Result struct {
 	Lines    int      // in all
 	Taken    int      // lines that the far side has answered, as the mode has it: the first ones
 	Typed    int      // lines that went out: Taken, or one more
-	Half     bool     // the last of them was not entered: a part of it stands in the terminal, or may come late
+	Half     bool     // the last of them was not entered: a part of it is in the terminal, or may come late
 	Stopped  Stop     // empty: all was typed and answered, or it is under way
 	At       int      // number of the line at which it stopped; 0: it has not
 	Line     string   // that line
@@ -83,8 +83,8 @@ func (r *report) begin(prompt string) { r.prompt, r.begun, r.held = prompt, fals
 // longestHeld is how long an unfinished row may be that is held back.
 const longestHeld = 4 << 10
 
-// follow writes the finished rows of the answer to a line, of which p is more: of a long answer, a reader wants the
-// beginning at once.
+// follow writes the finished rows of the answer to a line. p is the next part of the answer: a reader wants the
+// beginning of a long answer at once.
 func (r *report) follow(line string, p []byte) {
 	if r.w == nil {
 		return
@@ -100,7 +100,7 @@ func (r *report) follow(line string, p []byte) {
 	}
 }
 
-// flush writes what is held back.
+// flush writes the held-back part of the answer.
 func (r *report) flush(line string) {
 	if r.w != nil {
 		r.write(line, r.held)
@@ -110,7 +110,7 @@ func (r *report) flush(line string) {
 
 // write writes a part of the answer. Blank rows at its beginning are no answer yet.
 func (r *report) write(line string, p []byte) {
-	// What looks like a secret is no more shown here than where the lines are named.
+	// Text that looks like a secret is masked here as in the names of the lines.
 	shown := scrub.Text(line)
 	if shown != line { // the answer may repeat it
 		p = []byte(scrub.Text(string(p)))

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Mode is what a line waits for before the next one is typed.
+// A Mode is the event to wait for after a line, before the next one is typed.
 type Mode string
 
 // The modes.
@@ -45,7 +45,7 @@ type Options struct {
 	Transcript  io.Writer                // gets the lines that were answered with text, and the text, as they come; nil: none
 }
 
-// A Terminal is what Run types into. Its methods return when their context ends.
+// A Terminal is the terminal that Run types into. Its methods return when their context ends.
 type Terminal interface {
 	Cols() int        // 0: not known
 	End() int64       // of the output
@@ -61,7 +61,7 @@ type Terminal interface {
 	// Ended reports whether the terminal has ended.
 	Ended() bool
 
-	// Clean returns output as clean text, without what was overwritten.
+	// Clean returns output as clean text, without overwritten parts.
 	Clean(p []byte) string
 
 	// Line asks whether a line may be typed. An error stops the text before the line.
@@ -119,7 +119,7 @@ type runner struct {
 	line    string
 	above   string        // the line before
 	typing  Line          // nil: no part of the line is to be typed any more
-	inside  bool          // of a block, whose lines are no commands
+	inside  bool          // of a block: its lines are no commands
 	slowest time.Duration // answer so far
 }
 

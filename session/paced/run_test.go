@@ -118,7 +118,7 @@ func different(got, want []string) string {
 	return "none"
 }
 
-// What stops it, at which line, and what the console has got by then.
+// TestStops checks the reason and the line of each stop, and the lines that the console has read by then.
 func TestStops(t *testing.T) {
 	text := config(20)
 	refuse := func(c *console) {

@@ -24,13 +24,13 @@ type History struct {
 	loggedIn  bool        // something was typed at a line that only the end of a login shows
 	first     string      // the last line when something was typed for the first time: the login shell's prompt
 	touches   int         // how often a caller has typed
-	lines     int         // how often a caller has ended a line, or what reads it
+	lines     int         // how often a caller has ended a line, or its reader
 	touchedAt int64       // the end of the output when a caller has last typed; -1: never
 	entered   int64       // the end of the output when a line was last entered; -1: never
-	typing    typing      // what callers have typed
+	typing    typing      // the text that callers have typed
 	marks     int         // the prompts that the shell had marked when a line was last entered
 	learned   []string    // lines that are known to have been prompts, the last one last
-	answers   []byte      // to queries, that may stand in the last line
+	answers   []byte      // to queries, possibly still in the last line
 	ready     bool        // a marker showed that the shell is ready, and nothing was typed since
 }
 
@@ -46,7 +46,7 @@ type Input struct {
 	End       int64  // of the output
 	AltScreen bool   // a program has switched to the alternate screen
 	Prompts   int    // that the shell has marked so far; see View
-	Text      []byte // what is typed; nil: a key without bytes
+	Text      []byte // the typed bytes; nil: a key without bytes
 }
 
 // Touch remembers that a caller types.
@@ -62,7 +62,7 @@ func (h *History) Touch(in Input) {
 		fresh := !h.typed && endsLikePrompt(in.Line)
 		h.typing.add(string(in.Text), in.Line, fresh || h.isFirst(in.Line) || h.isKnown(in.Line))
 	}
-	if !h.typed || IsLogin(h.first) { // what answers a login is no command yet
+	if !h.typed || IsLogin(h.first) { // an answer to a login is no command yet
 		h.first = in.Line
 	}
 	h.typed, h.ready = true, false
@@ -104,7 +104,7 @@ func (h *History) Touches() int {
 	return h.touches
 }
 
-// Untouched reports whether nothing was typed at the last line, which begins at start in the output, whose end is end.
+// Untouched reports whether nothing was typed at the last line. The line begins at start, and the output ends at end.
 // Input that was entered before some output does not count: its line end may not have come back.
 func Untouched(h *History, start, end int64) bool {
 	h.mu.Lock()
@@ -169,8 +169,8 @@ func (h *History) Marked(class shell.Class, before string, touches int) {
 	}
 }
 
-// Nest remembers that a shell shows the prompt line within the login shell. The class is empty if it is not known; then
-// a prompt of the form that POSIX shells have by default tells it.
+// Nest remembers that a shell shows the prompt line within the login shell. The class is empty if it is not known;
+// then a prompt in the default form of POSIX shells shows it.
 func (h *History) Nest(class shell.Class, line string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

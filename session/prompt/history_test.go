@@ -28,8 +28,8 @@ func TestClassWhereItBegan(t *testing.T) {
 	at("demo$ ", "")
 }
 
-// A question is untouched until something is typed at it. What was entered before it was shown is not typed at it, even
-// where no line end has come back.
+// A question is untouched until something is typed at it. Input entered before the question was shown is not typed at
+// it, even if no line end has come back.
 func TestUntouched(t *testing.T) {
 	type input struct {
 		text string

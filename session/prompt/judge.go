@@ -17,7 +17,7 @@ type View struct {
 	AltScreen bool   // a program has switched to the alternate screen
 	Prompt    *regexp.Regexp
 	Pagers    []*regexp.Regexp
-	Shell     shell.Shell // what reads the line
+	Shell     shell.Shell // the reader of the line
 	Marked    bool        // the line carries a marker
 
 	Prompts  int        // that the shell has marked so far; see vt.Marks
@@ -50,10 +50,10 @@ type Obstacle struct {
 	Until time.Duration
 }
 
-// signQuiet is how long a prompt must be unchanged that only its sign tells from a report.
+// signQuiet is how long a prompt must be unchanged if it differs from a report only by its sign.
 const signQuiet = time.Second
 
-// Judge says what keeps the command from being typed; nil: nothing does.
+// Judge returns the obstacle that keeps the command from being typed, or nil.
 func (h *History) Judge(v View) *Obstacle {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 // A form is an unfinished line taken apart from its end.
 type form struct {
 	stem     string   // the text before the following
-	groups   []string // what is in the brackets at the end, in order
+	groups   []string // the contents of the brackets at the end, in order
 	question bool     // there is a question mark between or behind them
 	colon    bool     // and a colon
 	marked   bool     // the line ends in one of the two
@@ -143,7 +143,7 @@ func Asks(line string) *term.Waiting {
 	return nil
 }
 
-// selectPrompt is what select shows: PS3 of bash and ksh, and that of zsh.
+// selectPrompt is the prompt of select: PS3 of bash and ksh, and that of zsh.
 var selectPrompt = lazyregexp.New(`^(?:#\?|\?#) $`)
 
 // maxQuestion is the longest line that counts as a question, in bytes.
@@ -199,7 +199,7 @@ func wordsOf(text string) []string {
 }
 
 var (
-	// amount is what progress shows in brackets or behind its label: 42%, 3/10, 12 kB, 00:10, #####, =>.
+	// amount is a progress value in brackets or behind a label: 42%, 3/10, 12 kB, 00:10, #####, =>.
 	amount = lazyregexp.New(
 		`(?i)^(?:\s*(?:[\d.,]+ ?%|[\d.,]+ ?(?:/|of) ?[\d.,]+.{0,20}|[\d.,]+ ?(?:[kmgt]i?)?(?:b|bytes|bit)(?:/s)?|` +
 			`[\d.,]+ ?(?:ms|s|sec|secs|seconds|min|m|h)|\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?|[#=>\-.*|/\\ █▓▒░━╸▏▎▍▌▋▊▉]{2,})\s*)$`,
@@ -255,7 +255,7 @@ var yesNoVerbs = strings.Fields(`remove delete overwrite replace restart reboot 
 	destroy purge wipe copy move rename send submit publish deploy push allow deny trust restore revert cancel stage
 	unstage download extract import export use add open close run start begin go`)
 
-// auxiliaries begin a question whose answer is yes or no.
+// auxiliaries begin a question with the answer yes or no.
 var auxiliaries = strings.Fields(`are is do does did would will can could shall should may might must have has had was
 	were am ok okay ready really sure isn't aren't don't doesn't wouldn't`)
 
@@ -272,11 +272,12 @@ func asksYesNo(words []string) bool {
 	return false
 }
 
-// askVerbs begin a line that tells the reader to answer.
+// askVerbs begin a line that asks the reader to answer.
 var askVerbs = strings.Fields(`enter type select choose pick specify provide input give please press insert supply
 	what which who whom whose where when why how your`)
 
-// nouns are what people are asked for: a line of few words that ends in one of them and a colon.
+// nouns are the things that people are asked for: a question is a line of few words that ends in one of them and a
+// colon.
 var nouns = strings.Fields(
 	`name names firstname lastname surname fullname email e-mail mail address addresses number choice
 	choices option selection answer response reply value file filename path directory folder host hostname ip port user

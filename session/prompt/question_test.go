@@ -78,7 +78,7 @@ func TestQuestions(t *testing.T) {
 		{"pacman", "Enter a number (default=1): ", Unknown},
 		{"zypper", "Continue? [y/n/v/...? shows all options] (y): ", YesNo},
 		{"conda", "Proceed ([y]/n)? ", YesNo},
-		{"kernel config", "Local version - append to kernel release (LOCALVERSION) [] ", ""}, // no mark: told after a while
+		{"kernel config", "Local version - append to kernel release (LOCALVERSION) [] ", ""}, // no mark: asked after a while
 		{"read -p", "Your name: ", Unknown},
 		{"read -p", "Name: ", Unknown},
 		{"read -p", "Select an option [1-4]: ", Unknown},

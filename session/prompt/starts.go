@@ -18,7 +18,7 @@ var takesValue = strings.Fields("--rcfile --init-file -o +o -O +O -C --init-comm
 var withTerminal = lazyregexp.New(`(?:^|\s)(?:-[a-z]*t[a-z]*|--tty|--pty)(?:\s|=true|$)`)
 
 // Starts says whether a command line starts a shell that reads the terminal, as "bash", "sudo -i" and
-// "docker exec -it web sh" do, and of which class it is; empty: not known.
+// "docker exec -it web sh" do, and returns the class of the shell; empty: not known.
 func Starts(command string) (class shell.Class, ok bool) {
 	words, open, sure := shellWords(command)
 	if open || !sure && len(words) == 0 {
@@ -26,7 +26,7 @@ func Starts(command string) (class shell.Class, ok bool) {
 	}
 	for i, w := range slices.Backward(words) { // the last command of the line
 		if slices.Contains(openers, w) && i < len(words)-1 {
-			if w == "|" { // what it reads is no terminal
+			if w == "|" { // its input is no terminal
 				return "", false
 			}
 			words = words[i+1:]

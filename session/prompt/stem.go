@@ -13,7 +13,7 @@ const maxStem = 16
 // tail is how prompts end.
 var tail = lazyregexp.New(`[$#%>\]❯➜»] ?$`)
 
-// tailSigns are the characters that prompts end in, but for the bracket.
+// tailSigns are the characters that prompts end in, except for the bracket.
 const tailSigns = "$#%>❯➜»"
 
 // endsLikePrompt reports whether a line ends, or begins, as prompts do.

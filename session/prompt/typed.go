@@ -15,8 +15,8 @@ const maxTyped = 4 << 10
 // the shell may be now: at its prompt, a half-typed line, or the rest of a command.
 type typing struct {
 	at     string // the last line when the line that is not entered was begun
-	line   string // what was typed of that line
-	odd    bool   // with keys whose effect is not known
+	line   string // the typed part of that line
+	odd    bool   // with keys of unknown effect
 	open   string // lines entered at a prompt that are no whole command of a POSIX shell; empty: none are
 	tricky bool   // a line was entered that may have left the shell in the middle of a command, or asking
 }
@@ -64,7 +64,7 @@ func (t *typing) enter(known bool) {
 	}
 }
 
-// stands reports whether text that was typed and not entered may stand in the last line.
+// stands reports whether the last line may hold text that was typed and not entered.
 func (t *typing) stands(line string) bool {
 	switch {
 	case t.line == "" && !t.odd:
@@ -75,7 +75,7 @@ func (t *typing) stands(line string) bool {
 	return beginsLike(line, t.at) // else the line at which it was typed is gone, as that of a pager is after q
 }
 
-// beginsLike reports whether a line begins with another one, but for the numbers in it, such as the time.
+// beginsLike reports whether a line begins with another one, ignoring the numbers in it, such as the time.
 func beginsLike(line, start string) bool {
 	line, start = numbers.ReplaceAllString(line, "0"), numbers.ReplaceAllString(start, "0")
 	return strings.HasPrefix(line, strings.TrimRight(start, " "))
@@ -87,11 +87,12 @@ var (
 	// plainText has no quotes, brackets and other signs by which a command may go on in the next line.
 	plainText = lazyregexp.New(`^[\w ./:=,@+~%*?$;&|>-]*$`)
 
-	// between is what separates the commands of a line.
+	// between matches the separators of the commands of a line.
 	between = lazyregexp.New(`[;&|]+`)
 )
 
-// leads are the words that begin what may go on in the next line, and those of commands by which a shell itself asks.
+// leads are the words that begin a command that may go on in the next line, and the names of commands by which a
+// shell itself asks.
 var leads = strings.Fields(`for while until if case select function repeat foreach switch begin coproc do then else
 	elif read vared eval source . [[`)
 

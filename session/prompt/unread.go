@@ -18,8 +18,8 @@ const maxUnread = 1 << 10
 // dozens of regular expressions.
 const mostEnds = 16
 
-// Answered remembers an answer of ptyctl to a query, which is about to go out. It may stand in the last line until a
-// line is entered or discarded.
+// Answered remembers an answer of ptyctl to a query, which is about to go out. The answer may appear in the last line
+// until a line is entered or discarded.
 func (h *History) Answered(p []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -27,8 +27,8 @@ func (h *History) Answered(p []byte) {
 	h.answers = h.answers[max(0, len(h.answers)-maxUnread):]
 }
 
-// Discard returns the keys to press before a command for the class is typed: they clear a line in which an answer may
-// stand that no program has read. Empty: there is none.
+// Discard returns the keys to press before a command for the class is typed: they clear a line that may hold an
+// answer which no program has read. Empty: no such answer.
 func (h *History) Discard(class shell.Class) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,17 +51,17 @@ func (h *History) Discard(class shell.Class) string {
 	return "\x15"
 }
 
-// Bare returns the last line without what an unread answer has left in it.
+// Bare returns the last line without the characters that an unread answer has left in it.
 func (h *History) Bare(line string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.bare(line)
 }
 
-// bare requires h.mu. The terminal itself echoes an answer that comes while a program runs, before the prompt. A
-// line editor leaves of the answers their characters in the same order, as far as it has not taken them for keys.
-// What remains of the line must be a prompt. Text at its end that a caller has typed is no answer, even if it could be
-// the rest of one.
+// bare requires h.mu. The terminal itself echoes an answer that comes while a program runs, before the prompt. A line
+// editor shows the characters of the answers in the same order, except those that it has taken for keys. The rest of
+// the line must be a prompt. Text at its end that a caller has typed is no answer, even if it could be the rest of
+// one.
 func (h *History) bare(line string) string {
 	typed := strings.TrimRight(h.typing.line, " ")
 	switch {
@@ -113,9 +113,9 @@ func mayEnd(text string) bool {
 	return !('0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == ';')
 }
 
-// recalled returns the prompt of a line in which a line editor has taken characters of the answers for keys: ESC P recalls
-// an earlier line in zsh, and asks for its beginning in bash, and in vi mode most characters are commands. Callers have
-// typed nothing there, so whatever stands behind the prompt is of the answers. Requires h.mu.
+// recalled returns the prompt of a line in which a line editor has taken characters of the answers for keys: ESC P
+// recalls an earlier line in zsh, and asks for its beginning in bash, and in vi mode most characters are commands.
+// Callers have typed nothing there, so all text behind the prompt comes from the answers. Requires h.mu.
 func (h *History) recalled(line, seen string) (prompt string, ok bool) {
 	if h.typing.line != "" || h.typing.odd {
 		return "", false
@@ -158,10 +158,10 @@ func (h *History) behindMark(line, seen string) (prompt string, ok bool) {
 	return "", false
 }
 
-// drawnOver returns which of the prompts a line begins with, but for parts that are of the terminal's own echo of the
-// answers; empty: none. Bash takes its prompt to stand at the beginning of the row, and to be there already where it
-// moves the cursor over it. The answers must be seen besides: before the line, which echoed says, or behind the prompt.
-// The prompt of another host may differ from a known one by less.
+// drawnOver returns the prompt that a line begins with, except for parts from the terminal's own echo of the answers;
+// empty: no prompt. Bash assumes that its prompt is at the beginning of the row, and already drawn where it only
+// moves the cursor over it. The answers must also be visible elsewhere: before the line (echoed), or behind the
+// prompt. The prompt of another host may differ from a known one by less.
 func drawnOver(prompts []string, line, seen string, echoed bool) (prompt string) {
 	for _, p := range prompts {
 		end := strings.TrimRight(p, " ")
@@ -176,7 +176,7 @@ func drawnOver(prompts []string, line, seen string, echoed bool) (prompt string)
 	return prompt
 }
 
-// leastDrawn is the least number of bytes of an answer that stand within a prompt: a number of a host has fewer.
+// leastDrawn is the least number of bytes of an answer within a prompt: a number in a host name has fewer.
 const leastDrawn = 3
 
 // mostlyThe reports whether a text is as another of its length in most of its bytes and in the last, and each run of
@@ -242,7 +242,7 @@ func (h *History) lastPrompt(line string) string {
 	return line
 }
 
-// leftOf returns where the longest end of line begins whose characters are all in text, in that order.
+// leftOf returns where the longest end of line begins that has all its characters in text, in that order.
 func leftOf(line, text string) int {
 	i, j := len(line), len(text)
 	for i > 0 {

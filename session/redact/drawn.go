@@ -46,7 +46,7 @@ func covered(dst []byte, e Echo) []byte {
 			switch {
 			case r != utf8.RuneError || n > 1:
 				dst = append(dst, "**"[:max(0, min(displaywidth.Rune(r), 2))]...)
-			case utf8.RuneStart(c): // the rest of the character was cut off, or it is none
+			case utf8.RuneStart(c): // the character was cut off, or is invalid
 				dst = append(dst, '*')
 			}
 			echo = echo[n:]

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// drawnThrough feeds the pieces, ends the stream, and returns what a screen gets.
+// drawnThrough feeds the pieces, ends the stream, and returns the output for a screen.
 func drawnThrough(f *filter, pieces ...string) string {
 	var drawn []byte
 	pass := func(step func(out []byte) []byte) {
@@ -49,7 +49,7 @@ func TestDrawn(t *testing.T) {
 	}
 }
 
-// TestDrawnSlowly: an echo that comes in parts, each of which is let go of, has its width.
+// TestDrawnSlowly: an echo keeps its width if it comes in parts and each part is passed on.
 func TestDrawnSlowly(t *testing.T) {
 	const text = "correct horse"
 	for i := 1; i < len(text); i++ {

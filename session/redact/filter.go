@@ -49,7 +49,7 @@ func secretLines(data []byte, of *Expectation) []*secret {
 	return found
 }
 
-// An echoMatch is what begins like p among the echoes of some secrets.
+// An echoMatch describes the echoes of some secrets that begin like p.
 type echoMatch struct {
 	p     []byte
 	n     int     // length of the longest echo; 0: none is whole
@@ -123,12 +123,12 @@ func split(among []*secret, at int, c byte) (with, without []*secret) {
 	return with, slices.Concat(among[:from], among[to:])
 }
 
-// mayWrap reports whether what wrapping recognises can begin with c.
+// mayWrap reports whether a sequence that wrapping recognises can begin with c.
 func mayWrap(c byte) bool { return strings.IndexByte("\r\n\b \x00\x0e\x0f\x1b", c) >= 0 }
 
-// wrapping returns the length of what p begins with, if a terminal puts that between the characters of a line that
-// wraps, or a program sets how the next is drawn: 0 if not. more says that the rest of p is a control or escape sequence
-// (ECMA-48 section 5.4, ECMA-35 section 13.2) that is not complete.
+// wrapping returns the length of the bytes at the start of p that a terminal inserts into a line that wraps, or by
+// which a program sets the style of the next character; else 0. more says that the rest of p is a control or escape
+// sequence (ECMA-48 section 5.4, ECMA-35 section 13.2) that is not complete.
 func wrapping(p []byte) (n int, more bool) {
 	switch p[0] {
 	case '\r', '\n', '\b', ' ', 0, 0x0e, 0x0f:
@@ -233,7 +233,7 @@ func (f *filter) feed(out, p []byte) []byte {
 	return f.settle(out)
 }
 
-// settle appends to out what of the bytes held is no part of an echo any more, and Mask for an echo.
+// settle appends to out the held bytes that can no longer be part of an echo, and Mask for each echo.
 func (f *filter) settle(out []byte) []byte {
 	at := 0
 	for at < len(f.held) {

@@ -136,8 +136,8 @@ func TestSecretsAreWiped(t *testing.T) {
 	}
 }
 
-// FuzzScrub checks that it does not matter where a stream is cut, that it comes out as it is but for the echoes, and
-// that those are gone.
+// FuzzScrub checks that it does not matter where a stream is cut, that it comes out unchanged except for the echoes,
+// and that those are gone.
 func FuzzScrub(f *testing.F) {
 	f.Add("correct horse\r", "Password: \x01\r\n$ \x01", []byte{3, 1, 1})
 	f.Add("hunter22", "hunter\x01hunt\x01er22", []byte{1})
@@ -238,7 +238,7 @@ func alone(s *secret, p []byte) (n, chars int) {
 	return 0, chars
 }
 
-// FuzzEchoMatch checks that to compare with all secrets at once finds what to compare with each of them finds.
+// FuzzEchoMatch checks that a comparison with all secrets at once finds the same as a comparison with each of them.
 func FuzzEchoMatch(f *testing.F) {
 	f.Add("set a b\nset a c\nset  a\nse\ns\nset\n", "set \x1b[K a b")
 	f.Add("a a\naa\na  a\naaaa aa\naaaaaa\n", "aaaa  aa")

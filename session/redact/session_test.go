@@ -49,7 +49,7 @@ func wantShown(tb testing.TB, s *session.Session, want string) {
 type record struct {
 	mu   sync.Mutex // guards the following
 	text strings.Builder
-	out  strings.Builder // of it, what came from the far side
+	out  strings.Builder // the part of it that came from the far side
 }
 
 func (r *record) Observe(e term.Event) {
@@ -66,7 +66,7 @@ func (r *record) journal(e term.Event) error {
 	return nil
 }
 
-// An echo is out of everything that is made of the output, wherever it is cut.
+// An echo is removed from everything that is made from the output, wherever it is cut.
 func TestEchoIsScrubbed(t *testing.T) {
 	const in = "Password: " + passphrase + "\r\nok\r\n# "
 	for cut := range in {
@@ -94,7 +94,7 @@ func TestEchoIsScrubbed(t *testing.T) {
 	}
 }
 
-// What may be the beginning of an echo is held back for 200 ms, not longer; other output not at all.
+// A possible beginning of an echo is held back for 200 ms, not longer; other output is not held back.
 func TestScrubHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, far := start(t, 0, session.Options{})

@@ -48,12 +48,12 @@ type Stream struct {
 }
 
 // An Echo is a part of the output that shows a secret. From and To are the part of the bytes passed on that took its
-// place: a Mask, or nothing for the rest of an echo of which the first part was passed on as a Mask before.
+// place: a Mask, or nothing for the rest of an echo if its first part was already passed on as a Mask.
 type Echo struct {
 	From, To int
-	Text     []byte // what the far side has sent
+	Text     []byte // the text that the far side sent
 
-	escape bool // the secret may hold ESC, so that what follows one is no sequence of the terminal
+	escape bool // the secret may hold ESC, so that text after an ESC is no sequence of the terminal
 }
 
 // New makes a stream. accept takes the output, one call at a time, and the echoes that were taken out of it, which are
@@ -175,7 +175,7 @@ func (c *Stream) Write(p []byte) {
 	})
 }
 
-// pass passes on what step appends, in order. step runs with c.mu held.
+// pass passes on the bytes that step appends, in order. step runs with c.mu held.
 func (c *Stream) pass(step func(out []byte) []byte) {
 	c.order.Lock()
 	defer c.order.Unlock()

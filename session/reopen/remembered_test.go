@@ -11,7 +11,7 @@ import (
 	"ptyctl/term"
 )
 
-// TestRemembered: what another process needs is what the session leads to now, without a secret.
+// TestRemembered: another process gets the session's present target, without a secret.
 func TestRemembered(t *testing.T) {
 	request := session.OpenRequest{IdleTimeout: time.Hour, Target: term.Target{
 		User: "ann", Port: 23, Auth: term.Auth{Method: "password", Password: "planted-word-1138", Secret: "lab-login"},
@@ -41,7 +41,7 @@ func TestRemembered(t *testing.T) {
 	})
 }
 
-// TestNotRemembered: what is on this machine alone, or may be a secret, is not remembered.
+// TestNotRemembered: a target only on this machine, or with a possible secret, is not remembered.
 func TestNotRemembered(t *testing.T) {
 	hidden := known.NewRegistry()
 	defer hidden.Close()

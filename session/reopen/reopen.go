@@ -19,16 +19,16 @@ const (
 
 // Progress says how far the attempts have come, after one that has failed.
 type Progress struct {
-	Attempts int       // made so far; 0: the first one is under way, or there is none
+	Attempts int       // made so far; 0: the first one is under way, or none was started
 	Err      error     // why the last one failed
 	Next     time.Time // when the next one begins
 	Until    time.Time // when the last one begins
 }
 
 // Run calls attempt until it succeeds, fails for good, limit has passed, or ctx ends. After each failure that is
-// followed by another attempt it calls failed. The pauses grow from one second to half a minute; a failure with the fact
-// term.Absent is followed by an attempt as soon as what was missing is there. The last attempt begins when limit has
-// passed; a limit of 0 allows one attempt.
+// followed by another attempt it calls failed. The pauses grow from one second to half a minute; a failure with the
+// fact term.Absent is followed by an attempt as soon as the missing device is there. The last attempt
+// begins when limit has passed; a limit of 0 allows one attempt.
 //
 // The error is that of the last attempt, or the cause of the end of ctx.
 func Run(ctx context.Context, limit time.Duration, attempt func(context.Context) error, failed func(Progress)) error {

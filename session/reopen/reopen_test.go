@@ -70,7 +70,7 @@ func TestOneAttemptAndSuccess(t *testing.T) {
 	})
 }
 
-// What would fail again in the same way, or counts against the account, is not tried again.
+// An attempt that would fail again in the same way, or counts against the account, is not repeated.
 func TestOnlyTheWayIsTriedAgain(t *testing.T) {
 	for _, kind := range []term.Kind{
 		term.AuthFailed, term.HostKeyMismatch, term.HostKeyUnknown, term.HostKeyRevoked, term.PolicyDenied, term.Canceled,
@@ -108,7 +108,7 @@ func TestCanceled(t *testing.T) {
 	})
 }
 
-// What is missing on this machine is waited for, and tried again at the moment when it is there.
+// Run waits for a device that is missing on this machine, and tries again as soon as it is there.
 func TestAbsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := make(chan struct{})
@@ -145,7 +145,7 @@ func TestAbsent(t *testing.T) {
 		if err = reopen.Run(ctx, time.Hour, func(context.Context) error { return missing }, func(reopen.Progress) {}); !errors.Is(err, stop) {
 			t.Errorf("Run of a canceled context = %v", err)
 		}
-		// What cannot be watched is tried again after the usual pause.
+		// If the missing device cannot be watched, the next attempt comes after the usual pause.
 		blind := &term.Error{Kind: term.ConnectFailed, Facts: term.Facts{term.Absent{Await: func(context.Context) error {
 			return errors.New("no watches are left")
 		}}}}

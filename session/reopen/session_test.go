@@ -76,7 +76,7 @@ func say(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit,
 	return term.Exit{Known: true, Started: true}, nil
 }
 
-// A keyed is a terminal whose host has a key.
+// A keyed is a terminal of a host with a key.
 type keyed struct {
 	sessiontest.Shell
 	key string
@@ -168,8 +168,8 @@ func (l *lab) refused(t *testing.T, ctx context.Context, kind term.Kind, text st
 	}
 }
 
-// TestSameSession checks what goes on in a session that is reopened: its id, cursors, output, commands, lock and
-// patterns; and what does not.
+// TestSameSession checks which parts go on in a session that is reopened (its id, cursors, output, commands, lock and
+// patterns), and which do not.
 func TestSameSession(t *testing.T) {
 	run(t, session.Config{Input: session.InputOptions{RecordTxEvents: true}}, session.OpenRequest{}, func(t *testing.T, l *lab) {
 		ctx, id := sessiontest.Task("t1"), l.s.ID()
@@ -220,7 +220,7 @@ func TestSameSession(t *testing.T) {
 		if d := l.s.Screen(ctx, 0); d.AltScreen || strings.Contains(d.Render(screen.Options{}), "reloading") {
 			t.Errorf("the screen of the new connection = %q", d.Render(screen.Options{}))
 		}
-		sessiontest.Put(t, l.last(), "1mUsername: ") // what would complete the sequence that was cut
+		sessiontest.Put(t, l.last(), "1mUsername: ") // this would complete the sequence that was cut
 		if got := l.s.LastLine(); got != "1mUsername: " {
 			t.Errorf("the last line = %q, want nothing of the old connection in it", got)
 		}
@@ -535,7 +535,7 @@ func TestLockStays(t *testing.T) {
 	})
 }
 
-// The gate is asked anew, and a session that is kept counts.
+// The gate is asked again, and a session that is kept counts.
 func TestJudgedAnew(t *testing.T) {
 	denied := &term.Error{Kind: term.PolicyDenied, Msg: "r1 is closed"}
 	var deny error
@@ -629,7 +629,7 @@ func TestCanceledCall(t *testing.T) {
 	})
 }
 
-// Another host key that the policy takes all the same is named.
+// A warning names another host key that the policy accepts.
 func TestOtherHostKey(t *testing.T) {
 	run(t, session.Config{}, session.OpenRequest{}, func(t *testing.T, l *lab) {
 		first := l.s

@@ -1,9 +1,9 @@
-// Package reserved keeps a session from reaching a device whose reservation has ended.
+// Package reserved keeps a session from reaching its device after the reservation has ended.
 //
 // A reservation that is a lease can end while the session is alive: its machine may have been paused, or cut off from
-// those who grant leases, and another machine may have the device since. So a Check comes before each write, and before
-// everything else that sends the far side something. What a transport sends by itself, such as the answers of a
-// protocol, ends when the connection is closed, which the end of the reservation brings about.
+// the grantor of leases, and another machine may have the device since. So a Check comes before each write, and
+// before every other action that sends data to the far side. Data that a transport sends by itself, such as the
+// answers of a protocol, stops when the connection is closed; the end of the reservation closes it.
 package reserved
 
 import (

@@ -37,7 +37,7 @@ func (l *leased) reserve(_ context.Context, device, id string) (session.Reservat
 	}, nil
 }
 
-// console opens the console of a device whose far side is there.
+// console opens the console of a device that is present.
 func console(t *testing.T, l *leased, pipe func() (near, far net.Conn)) (*session.Manager, *session.Session, net.Conn) {
 	far := make(chan net.Conn, 2)
 	dial := func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
@@ -136,7 +136,7 @@ func TestSessionEndsWithTheLease(t *testing.T) {
 		if err != nil || again.Session == s || again.Existing {
 			t.Errorf("Open afterwards = %+v, %v; want a new session", again, err)
 		}
-		// What is closed does not end a second time, with another reason.
+		// A closed session does not end a second time with another reason.
 		second := l.lease
 		again.Session.Close(sessiontest.Task("t"), session.CloseOptions{})
 		second.End(nil)
@@ -207,7 +207,8 @@ func TestLongWriteStopsWithTheLease(t *testing.T) {
 	})
 }
 
-// A write that fails because the connection was cut when the reservation had ended says that, and others say what they are.
+// If a write fails because the end of the reservation cut the connection, its error says so. Other errors stay as
+// they are.
 func TestWriteCut(t *testing.T) {
 	var over error
 	check := reserved.Check(func() error { return over })

@@ -18,7 +18,7 @@ const (
 	mostPart = 80
 	// partEnd is between the parts.
 	partEnd = " | "
-	// mostSelected is how many parts that stand out are named: an entry and a button.
+	// mostSelected is how many highlights are named: an entry and a button.
 	mostSelected = 2
 	// leastSelected is the least length of such a part outside of a box; shorter ones are names of keys.
 	leastSelected = 3
@@ -32,8 +32,8 @@ func Asks(now *screen.Snapshot) *term.Waiting {
 	return w
 }
 
-// Dialog returns the question of a program in a box that it has drawn on the main screen; nil: there is none with something
-// selected in it, or the cursor is below, where a shell goes on.
+// Dialog returns the question of a program in a box that it has drawn on the main screen. It returns nil if no box
+// has a selected part, or if the cursor is below it, where a shell goes on.
 func Dialog(now *screen.Snapshot) *term.Waiting {
 	v, w := look(now)
 	if v.box == nil || len(v.selected) == 0 || now.Cursor.Row > v.box.bottom {
@@ -45,7 +45,7 @@ func Dialog(now *screen.Snapshot) *term.Waiting {
 // A view is the parts of a screen that make its question.
 type view struct {
 	now      *screen.Snapshot
-	box      *box // around what has the focus; nil: none
+	box      *box // around the focus; nil: no box
 	standing []screen.Highlight
 	selected []screen.Highlight // the last of those that seem to be selected
 }
@@ -124,7 +124,7 @@ func (v *view) firstFocus() int {
 	return v.now.Cursor.Row
 }
 
-// titleBar returns the row of the bar across the top; -1: there is none.
+// titleBar returns the row of the bar across the top, or -1.
 func (v *view) titleBar() int {
 	for _, h := range v.standing {
 		if h.Row == 0 && h.To-h.From > v.now.Cols/2 && !(v.now.Cursor.Row == 0 && !v.now.Cursor.Hidden) {
@@ -201,7 +201,7 @@ func clean(s string) string {
 	return strings.Join(kept, " ")
 }
 
-// standingBar is what looks like partEnd in a text.
+// standingBar matches text that looks like partEnd.
 var standingBar = lazyregexp.New(`(^|[\s\p{Z}])\|($|[\s\p{Z}])`)
 
 // onePart returns a text that cannot be taken for several parts: a program may show anything.

@@ -43,7 +43,7 @@ func boxAround(now *screen.Snapshot, row, col int) *box {
 	return nil
 }
 
-// corner returns the column of the next corner behind a column; -1: there is none.
+// corner returns the column of the next corner behind a column, or -1.
 func corner(now *screen.Snapshot, row, col int, corners string) int {
 	for x := col + 1; x < now.Cols; x++ {
 		if isCorner(now, row, x, corners) {

@@ -10,7 +10,7 @@ import (
 	"ptyctl/term"
 )
 
-// A Class says what reads the lines that are typed into a terminal.
+// A Class is the kind of shell that reads the lines typed into a terminal.
 type Class string
 
 // The classes.
@@ -59,7 +59,7 @@ func FromAnswer(answer []byte) Shell {
 	return Named(path.Base(line))
 }
 
-// Of returns the shell of a terminal: what its Transport says, else that of its program; zero: unknown.
+// Of returns the shell of a terminal: the one from its Transport, else that of its program; zero: unknown.
 func Of(d term.Description) Shell {
 	if slices.Contains(Classes(), d.Shell) {
 		return Shell{Class: Class(d.Shell)}

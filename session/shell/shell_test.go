@@ -59,7 +59,7 @@ func TestOf(t *testing.T) {
 		about term.Description
 		want  Shell
 	}{
-		{term.Description{Shell: "fish", Process: bash}, Shell{Class: Fish}}, // what the Transport says
+		{term.Description{Shell: "fish", Process: bash}, Shell{Class: Fish}}, // from the Transport
 		{term.Description{Process: bash}, Shell{Posix, "bash"}},
 		{term.Description{Shell: "klingon", Process: bash}, Shell{Posix, "bash"}},
 		{term.Description{}, Shell{}},

@@ -5,7 +5,7 @@
 //	before, ok := kept.Get("before")
 //
 // Promises:
-//   - A Set holds at most Most texts of at most MaxBytes each, whose memory the pool counts.
-//   - No text is dropped for another: a new one is refused when there is no room. One of a name that is known takes the
-//     place of the old one.
+//   - A Set holds at most Most texts of at most MaxBytes each. The pool counts their memory.
+//   - No text is dropped for another: a new one is refused when there is no room. A text with a known name replaces
+//     the old one.
 package snapshot

@@ -36,7 +36,7 @@ type Set struct {
 	freed   bool
 }
 
-// New returns an empty Set whose texts pool counts; it may be nil.
+// New returns an empty Set. pool counts the memory of its texts, and may be nil.
 func New(pool *buffer.Pool) *Set { return &Set{pool: pool} }
 
 // Keep adds a snapshot, in place of one of the same name. The error is a *term.Error.
@@ -72,7 +72,7 @@ func (s *Set) Keep(x Snapshot) error {
 	return nil
 }
 
-// Get returns the snapshot with a name. If there is none, the error names those that there are.
+// Get returns the snapshot with a name. If it does not exist, the error names the existing ones.
 func (s *Set) Get(name string) (Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -59,7 +59,7 @@ func (p *peer) all() string {
 	return p.typed
 }
 
-// with runs a test in a bubble, on a session whose far side has shown its prompt and gives the replies.
+// with runs a test in a bubble, on a session after its far side has shown its prompt. The far side gives the replies.
 func with(t *testing.T, o session.Options, replies []reply, test func(t *testing.T, s *session.Session, p *peer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -94,7 +94,7 @@ type Result struct {
 	Warnings []string   // of the inputs
 }
 
-// Typed says what became of one input.
+// Typed is the outcome of one input.
 type Typed struct {
 	Cursor           int64 // end of the output before it
 	Written, Pending int
@@ -153,7 +153,7 @@ func Run(ctx context.Context, t Terminal, list []Step, limit time.Duration) Resu
 	return r.res
 }
 
-// errTime is the cause of a context whose list has had its time.
+// errTime is the cause of a context after the time of its list.
 var errTime = errors.New("the time of the list is over")
 
 // A runner is a list under way.

@@ -13,7 +13,7 @@ import (
 // is reported with its own words.
 var (
 	notFound   = lazyregexp.New(`(?im)\bsudo: (command )?not found|unknown command:? .*\bsudo\b`)
-	noCommand  = lazyregexp.New(`(?m)^sudo: Command not found\.`) // of csh, whose status is 1
+	noCommand  = lazyregexp.New(`(?m)^sudo: Command not found\.`) // of csh, with status 1
 	needsTTY   = lazyregexp.New(`(?m)^sudo: (sorry, )?(you must have a tty|no tty present|a terminal is required)`)
 	notAllowed = lazyregexp.New(`(?m)^(Sorry, user \S+ (is not allowed to execute|may not run sudo)|\S+ is not in the sudoers file|sudo-rs: I'm sorry)`)
 	badOption  = lazyregexp.New(`(?mi)^(sudo: )?(invalid option|unrecognized option|error: unexpected argument|usage: sudo)`)

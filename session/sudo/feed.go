@@ -186,7 +186,7 @@ func (f *feed) put(value []byte) {
 	clear(value)
 }
 
-// Close implements io.Closer. It wipes what was not read.
+// Close implements io.Closer. It wipes the unread bytes.
 func (f *feed) Close() error {
 	f.cancel()
 	f.mu.Lock()
@@ -229,8 +229,8 @@ func (f *feed) password() {
 	f.c.Deliver()
 }
 
-// follows waits until the command has begun, and reports whether its own input follows. Where nothing would say that it
-// has begun, there is none, and the input's end keeps sudo from reading a second password.
+// follows waits until the command has begun, and reports whether its own input follows. If the begin of the command
+// cannot be seen, no own input follows, and the input's end keeps sudo from reading a second password.
 func (f *feed) follows() bool {
 	if f.c.began == "" {
 		return false

@@ -23,9 +23,9 @@ type Command struct {
 	state
 }
 
-// New returns a command. If announced is set, a shell that sudo runs says on stderr that it has begun, and then runs the
-// command: what follows on its standard input is the command's own. Accounts that may run single programs alone cannot
-// run that shell.
+// New returns a command. If announced is set, a shell that sudo runs says on stderr that it has begun, and then runs
+// the command: the rest of its standard input is the command's own. Accounts that may run single programs alone
+// cannot run that shell.
 func New(announced bool) *Command {
 	c := &Command{nonce: nonce(), state: newState()}
 	c.prompt = c.question("%")
@@ -60,8 +60,8 @@ func (c *Command) IsQuestion(line string) bool {
 }
 
 // Words returns the words by which sudo runs a line for a shell: the words of the line if it is one program with plain
-// arguments, so that what permits that program permits this; else those of a shell that runs the line. Options of sudo
-// are no words of a command.
+// arguments, so that a rule for that program also permits this; else those of a shell that runs the line. Options of
+// sudo are no words of a command.
 func Words(line string) []string {
 	words := strings.Fields(line)
 	if len(words) > 2 && words[0] == Program && words[1][0] != '-' { // as it would be typed

@@ -41,7 +41,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// The line never contains what sudo and the shell print, whatever traces or echoes it.
+// The line never contains the text that sudo and the shell print, so no trace or echo of it is taken for that text.
 func TestLine(t *testing.T) {
 	for _, class := range []string{quote.Posix, quote.Fish, quote.Csh} {
 		c := New(true)
@@ -61,7 +61,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// A false sudo shows what a shell makes of the line.
+// A fake sudo shows how a shell splits the line.
 func TestLineInShell(t *testing.T) {
 	c := New(true)
 	line, err := c.Line("posix", `'sudo' 'printf' '%s|' 'a b' 'c'\''d' '$x'`)
@@ -160,7 +160,7 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// Close ends a Read, and wipes what was not read.
+// Close ends a Read, and wipes the unread bytes.
 func TestFeedCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := New(true).Feed(t.Context(), nil, nil)

@@ -48,7 +48,7 @@ func (w *Watcher) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush passes on what was held back.
+// Flush passes on the bytes held back.
 func (w *Watcher) Flush() {
 	rest := w.held
 	w.held = nil

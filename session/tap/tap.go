@@ -1,11 +1,11 @@
-// Package tap diverts a stream of bytes to a reader for a while, between the goroutine that reads the stream and the
-// one that it is for:
+// Package tap diverts a stream of bytes to a reader for a while, between the goroutine that reads the stream and its
+// usual receiver:
 //
 //	t := tap.New(accept)
 //	t.Write(p)             // the pump: p goes to accept
 //	err := t.Open()        // from now on it goes to Read
 //	n, err := t.Read(ctx, buf, time.Second)
-//	t.Close()              // what was not read goes to accept, and then all that comes
+//	t.Close()              // the unread bytes go to accept, and then all that follow
 //
 // No byte is lost or passes another one. Write never waits for a reader: it keeps the first bytes that were not read yet,
 // and drops others.
@@ -47,7 +47,7 @@ func (t *Tap) Write(p []byte) {
 	}
 }
 
-// keep holds p for the reader, and wipes it. It reports false if there is none any more.
+// keep holds p for the reader, and wipes it. It reports false if the reader is gone.
 func (t *Tap) keep(p []byte) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,7 +67,7 @@ func (t *Tap) wake() {
 	}
 }
 
-// End says that the stream has ended: what was not read goes to accept. It must follow the last Write.
+// End marks the end of the stream: the unread bytes go to accept. Call it after the last Write.
 func (t *Tap) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,7 +143,7 @@ func (t *Tap) Pass(p []byte) {
 	}
 }
 
-// Close ends the reader's part: what was not read goes to accept.
+// Close ends the reader's part: the unread bytes go to accept.
 func (t *Tap) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

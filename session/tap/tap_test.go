@@ -10,7 +10,7 @@ import (
 	"ptyctl/session/tap"
 )
 
-// TestTap diverts the middle of a stream, of which the reader leaves a part.
+// TestTap diverts the middle of a stream. The reader leaves a part of it unread.
 func TestTap(t *testing.T) {
 	var got []byte
 	s := tap.New(func(p []byte) { got = append(got, p...) })

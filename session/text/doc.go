@@ -1,5 +1,5 @@
-// Package text makes text for reading of the output that a buffer holds: as a whole, line by line, and the lines that
-// match a pattern.
+// Package text turns the output in a buffer into text for reading: as a whole, line by line, and the lines that match
+// a pattern.
 //
 //	v := text.View{Buffer: buf, Cols: 80}
 //	for n, line := range v.Lines(0, 100).All {

@@ -124,7 +124,7 @@ func (p *picker) read(part output.Part) (cursor int64) {
 			}
 		case p.f.Clean:
 			l.text, l.Sanitized = vt.WithoutSGR(nil, raw, false)
-			if l.shown = l.text; !utf8.Valid(raw) { // what is no text stays as it is
+			if l.shown = l.text; !utf8.Valid(raw) { // bytes that are no text stay as they are
 				l.shown, l.Sanitized = raw, vt.Sanitized{}
 			}
 			l.text = withoutEnd(l.text)

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// What all tests of sessions share.
+// Helpers for all tests of sessions.
 type diary = sessiontest.Diary
 
 var (

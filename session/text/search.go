@@ -12,7 +12,7 @@ import (
 // maxSearchLine is how much of one line a search returns.
 const maxSearchLine = 2000
 
-// A SearchRequest says what to look for in the output that is still held.
+// A SearchRequest describes a search in the output that is still held.
 //
 // Cursors count raw bytes, as those of Read do.
 type SearchRequest struct {

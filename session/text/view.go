@@ -24,7 +24,7 @@ type View struct {
 	NoTerminal bool
 }
 
-// Clean returns data, whose first byte has the offset start, as clean text.
+// Clean returns data as clean text. The first byte of data has the offset start.
 func (v View) Clean(start int64, data []byte) (text []byte, removed vt.Sanitized) {
 	if v.NoTerminal {
 		if !utf8.Valid(data) {
@@ -38,8 +38,8 @@ func (v View) Clean(start int64, data []byte) (text []byte, removed vt.Sanitized
 	return c.Flush(text), c.removed.Plus(c.Sanitized())
 }
 
-// A cleaner makes clean text of output, in order. At each break of the buffer it begins anew: a sequence that the break
-// has cut must not take the beginning of the next stream with it.
+// A cleaner makes clean text of output, in order. It starts afresh at each break of the buffer: a sequence cut by the
+// break must not swallow the beginning of the next stream.
 type cleaner struct {
 	*vt.Cleaner
 	breaks  []int64

@@ -8,8 +8,9 @@
 //
 //   - The connection to the far side is made at first use, kept for a minute without use, and closed before the session
 //     has ended.
-//   - An action that only reads is repeated once if an old connection turns out to be lost. A write never is.
+//   - An action that only reads is repeated once if an old connection turns out to be lost. A write is never
+//     repeated.
 //   - No content of a file is in an event: only its path and the number of bytes.
 //
-// Of the session it knows a [Carrier], and of SFTP nothing.
+// It knows the session only as a [Carrier], and knows nothing of SFTP.
 package transfer

@@ -53,19 +53,19 @@ func NewFar(session string, carrier Carrier, connect Connect) *Far {
 	return &Far{session: session, carrier: carrier, dial: connect, turn: make(chan struct{}, 1)}
 }
 
-// Files returns the files for callers, each of whose actions auth must permit.
+// Files returns the files for callers. auth must permit each of their actions.
 func (f *Far) Files(auth *access.Authorizer, hide Hiding) *Files {
 	return &Files{auth: auth, far: f, hide: hide}
 }
 
-// A fileConn is one connection for files. A goroutine of the session's keeps it, and closes it.
+// A fileConn is one connection for files. A goroutine of the session keeps it, and closes it.
 type fileConn struct {
 	files term.Files
 	used  chan struct{} // buffered: it was used just now
 	over  chan struct{} // closed when it is closed
 }
 
-// possible refuses what this session cannot do, now or ever.
+// possible refuses actions that this session cannot do, now or ever.
 func (f *Far) possible(verb term.Verb) error {
 	if err := f.carrier.Alive(string(verb)); err != nil {
 		return err

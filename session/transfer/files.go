@@ -49,7 +49,7 @@ func (f *Files) Read(ctx context.Context, r term.FileRead) (d term.FileData, err
 	return d, err
 }
 
-// edge is how much of a file around the part that was read is looked at for secrets of which that has a part.
+// edge is how many bytes before and after a part of a file are searched for secrets that are partly in it.
 const edge = 512
 
 // masked returns the data that was read, without secrets.
@@ -144,7 +144,7 @@ func (f *Files) Write(ctx context.Context, w term.FileWrite) (out term.FileWritt
 	return out, err
 }
 
-// act carries out one action, and tells how many bytes it moved.
+// act carries out one action, and records how many bytes it moved.
 func (f *Files) act(
 	ctx context.Context,
 	verb term.Verb,

@@ -21,13 +21,13 @@ type ModemRequest struct {
 	Protocol xmodem.Protocol
 	Send     bool    // to the terminal, else from it
 	Here     CopyEnd // the file, of this machine
-	Name     string  // of the file at the far side: told with YMODEM, and otherwise for the record alone
+	Name     string  // of the file at the far side: sent with YMODEM, and otherwise only for the record
 
 	MaxBytes int64 // of the file; 0: 1 GiB
 	Progress func(moved, total int64)
 	ID, Exec string // as in CopyRequest
 
-	// Take asks for the terminal. detail says for the record what for.
+	// Take asks for the terminal. detail is the purpose, for the record.
 	Take func(ctx context.Context, detail string) (Terminal, error)
 }
 
@@ -43,7 +43,7 @@ type Terminal interface {
 	End(err error) error
 }
 
-// A ModemResult is what a transfer over a terminal tells besides the result of a copy.
+// A ModemResult is the result of a transfer over a terminal in addition to that of a copy.
 type ModemResult struct {
 	xmodem.Result
 	Received bool
@@ -52,8 +52,8 @@ type ModemResult struct {
 
 const defaultModemBytes = 1 << 30
 
-// Modem moves one file over a terminal. As in a copy, the file here is read under the rules for files and replaced as a
-// whole. What the terminal is sent is input, which the rules for that must allow without knowing it.
+// Modem moves one file over a terminal. As in a copy, the file here is read under the rules for files and replaced as
+// a whole. The bytes sent to the terminal are input. The rules for input must allow them without knowing them.
 func Modem(ctx context.Context, r ModemRequest) (filecopy.Result, ModemResult, error) {
 	m := &modem{ModemRequest: r, sum: sha256.New()}
 	if m.MaxBytes == 0 {
@@ -95,8 +95,8 @@ func (m *modem) run(ctx context.Context) (err error) {
 	return err
 }
 
-// path returns the path of the file here. A file that is received into a folder has the name that the caller has given
-// it at the far side: one that the far side tells is never used.
+// path returns the path of the file here. A file that is received into a folder has the name that the caller has
+// given it at the far side: a name from the far side is never used.
 func (m *modem) path() (string, error) {
 	to := m.Here.Path
 	if m.Send || !strings.HasSuffix(to, "/") {

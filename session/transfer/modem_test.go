@@ -56,7 +56,7 @@ func (f *farModem) Write(_ context.Context, p []byte) error {
 func (f *farModem) Cancel(ctx context.Context, p []byte) { _ = f.Write(ctx, p) }
 func (f *farModem) Text([]byte)                          {}
 
-// A modemLab is a session whose far side speaks XMODEM, and a folder here.
+// A modemLab is a session with a far side that speaks XMODEM, and a folder here.
 type modemLab struct {
 	m    *session.Manager
 	s    *session.Session
@@ -138,7 +138,7 @@ func TestModemReceives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newModemLab(t, session.Config{Copies: session.CopyLimits{Bytes: 10_000}})
 		data := bytes.Repeat([]byte("0123456789"), 500)
-		// In this order: the far modem would take what cancels the larger file for an answer to the next one.
+		// In this order: the far modem would take the cancel of the larger file for an answer to the next one.
 		for _, tt := range []struct {
 			size int
 			want error
@@ -167,7 +167,8 @@ func TestModemReceives(t *testing.T) {
 	})
 }
 
-// TestModemRefused refuses what may not be typed, and what is not one file of this machine and one session.
+// TestModemRefused: a transfer is refused if it may not be typed, or is not between one file of this machine and one
+// session.
 func TestModemRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newModemLab(t, session.Config{Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
@@ -210,7 +211,7 @@ type lentFiles struct {
 // Close implements session.CopySource.
 func (l *lentFiles) Close() { l.closed = true }
 
-// TestModemTaken takes the lock over amid a transfer: the far side is told, and the new holder types.
+// TestModemTaken takes the lock over amid a transfer: the far side gets a cancel, and the new holder types.
 func TestModemTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newModemLab(t, session.Config{Input: session.InputOptions{AllowTakeOver: true}})

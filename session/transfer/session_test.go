@@ -256,7 +256,7 @@ func TestFilesAndClose(t *testing.T) {
 	})
 }
 
-// TestFilesRefused is about sessions without files, and about what becomes of a refusal.
+// TestFilesRefused is about sessions without files, and about the error of a refusal.
 func TestFilesRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := new(diary)

@@ -12,19 +12,19 @@ type Source interface {
 	// Machine names the machine: see filecopy.End.
 	Machine() string
 
-	// Permit asks whether a file or a folder may be read, and has that recorded. If it may, done must be called with how
-	// that ended: see filecopy.Permit.
+	// Permit asks whether a file or a folder may be read, and has that recorded. If it may, done must be called with
+	// the outcome: see filecopy.Permit.
 	Permit(ctx context.Context, path, what string, of Part) (done func(bytes int64, note string, err error), err error)
 
 	// Open makes the connection of the copy to the files. It is called once, and Close ends the connection. Of the files
 	// only those methods are called that read.
 	Open(ctx context.Context) (term.CopyFiles, error)
 
-	// Close is called once, when the copy is over. It also ends what is open.
+	// Close is called once, when the copy is over. It also ends the connection of Open.
 	Close()
 }
 
-// A Part says of which copy an action is a part.
+// A Part names the copy that an action belongs to.
 type Part struct {
 	Copy string // the ID of its CopyRequest
 	Exec string

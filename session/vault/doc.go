@@ -1,5 +1,5 @@
-// Package vault fetches a secret of the operator's for the question that a terminal asks, and says whether it still
-// asks that when the value is there.
+// Package vault fetches a secret of the operator for a question of a terminal, and checks that the question is still
+// the same when the value is there.
 //
 //	value, still, err := vault.Fetch(ctx, terminal, secrets, "web-sudo")
 //	defer clear(value)

@@ -65,7 +65,7 @@ func Fetch(
 // parting is how long before the end of a context a person is no longer waited for, so that there is time to say so.
 const parting = time.Second
 
-// patience returns how long a person may take; 0: the default of those who ask them.
+// patience returns how long a person may take; 0: the default of the code that asks them.
 func patience(ctx context.Context) time.Duration {
 	end, limited := ctx.Deadline()
 	if !limited {
@@ -74,13 +74,13 @@ func patience(ctx context.Context) time.Duration {
 	return Patience(time.Until(end))
 }
 
-// Patience returns how long a person may take if whoever waits for them has that long.
+// Patience returns how long a person may take if the caller that waits for them has that long.
 func Patience(left time.Duration) time.Duration { return max(left-parting, 1) }
 
 // isControl reports whether a terminal may take a character for a key.
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// changed returns an error that names the difference; nil: there is none.
+// changed returns an error that names the difference, or nil.
 func (s Sight) changed(now Sight) error {
 	what := ""
 	switch {

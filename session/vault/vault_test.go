@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// A screen is a terminal that shows what a test sets.
+// A screen is a terminal that shows the Sight set by a test.
 type screen struct {
 	now     Sight
 	settles int
@@ -46,7 +46,7 @@ func (g *given) Release(_ context.Context, r term.SecretRequest) ([]byte, error)
 	return []byte(g.value), g.err
 }
 
-// The request describes what the terminal shows, once it has settled.
+// The request describes the terminal once it has settled.
 func TestRequest(t *testing.T) {
 	at := &screen{now: Sight{Line: "Password: ", Echo: term.Yes, Typed: true, Shell: true, FullScreen: true}}
 	from := &given{value: "a value-1138"}
@@ -70,7 +70,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// Whatever has changed meanwhile, nothing may be typed any more, and the error says what it was.
+// After any change meanwhile, nothing may be typed any more, and the error names the change.
 func TestChanged(t *testing.T) {
 	for what, tt := range map[string]struct {
 		change func(*Sight)

@@ -16,10 +16,10 @@
 // The package promises:
 //
 //   - A transfer that does not fail has moved each byte once, as far as the CRC or the checksum can tell.
-//   - Every wait ends. A far side that is silent, that answers nothing but nonsense, or that sends more than it has
+//   - Every wait ends. A far side that is silent, that sends only invalid answers, or that sends more than it
 //     announced or than is allowed, ends the transfer.
-//   - A transfer that fails or is canceled tells the far side so, with CANs, unless that has canceled it.
-//   - What the far side says of the file is returned and not used.
+//   - A transfer that fails or is canceled sends CANs to the far side, unless the far side canceled it.
+//   - The far side's description of the file is returned and not used.
 //
 // YMODEM-g, batches of several files and ZMODEM are not here. The package knows neither terminals nor files.
 package xmodem

@@ -39,10 +39,10 @@ type receiver struct {
 	out      io.Writer
 	body     []byte
 	begun    bool // a block of data has come
-	sevenBit int  // blocks whose numbers lack their highest bit
+	sevenBit int  // blocks with numbers that lack their highest bit
 }
 
-// A frame is what the far side has sent at once.
+// A frame is one unit from the far side, for example a block or EOT.
 type frame struct {
 	kind   kind
 	number byte
@@ -121,7 +121,7 @@ func (r *receiver) batch(ctx context.Context) error {
 // The waits after the requests with C. A sender that is just being started loses the first ones; later ones are fewer.
 var (
 	xmodemRequests = []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second, 3 * time.Second}
-	// As many as canceling has backspaces: if the far side is a shell, they stand in its line.
+	// As many as canceling has backspaces: if the far side is a shell, they are in its input line.
 	ymodemRequests = append([]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, slices.Repeat([]time.Duration{8 * time.Second}, 7)...)
 )
 
@@ -248,7 +248,7 @@ func (r *receiver) tooLarge(size int64) error {
 	}
 }
 
-// unclean says what spoils every block, as far as their numbers show it.
+// unclean returns the cause that spoils every block, as far as the block numbers show it.
 func (r *receiver) unclean() string {
 	if r.sevenBit == 0 {
 		return ""
@@ -258,7 +258,7 @@ func (r *receiver) unclean() string {
 
 // close ends the batch. The file is complete, whatever the far side does now.
 func (r *receiver) close(ctx context.Context) {
-	r.begun = false // what it says now is text
+	r.begun = false // further output is text
 	for range 3 {
 		f, err := r.ask(ctx, wantCRC, 3*time.Second)
 		switch {
@@ -280,9 +280,9 @@ func (r *receiver) close(ctx context.Context) {
 	}
 }
 
-// frame reads the next block, or what comes in place of one, and waits for its beginning. Text is skipped: lrzsz prints
-// its progress to the same terminal. Amid a file it may be the rest of a spoilt block, in which an EOT, or CANs, may be
-// data.
+// frame reads the next block, or another frame in its place, and waits for its beginning. Text is skipped: lrzsz
+// prints its progress to the same terminal. Within a file the text may be the rest of a spoilt block, in which an
+// EOT, or CANs, may be data.
 func (r *receiver) frame(ctx context.Context, wait time.Duration) (frame, error) {
 	until := time.Now().Add(wait)
 	for skipped, cans := 0, 0; ; {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Send sends a file of f.Size bytes, which r has, once the far side asks for it. f.Name is told with YMODEM alone, and
-// must be free of NUL and no longer than MaxName. progress takes the bytes that the far side has; it may be nil.
+// Send sends f.Size bytes of r once the far side asks for the file. f.Name is only sent with YMODEM. It must be free
+// of NUL and no longer than MaxName. progress takes the bytes that the far side has; it may be nil.
 func Send(
 	ctx context.Context, link Link, p Protocol, f File, r io.Reader, progress func(int64),
 ) (Result, error) {
@@ -31,7 +31,7 @@ type sender struct {
 	pause    time.Duration // between an answer and the next block
 }
 
-// An answer is what the far side says to a block.
+// An answer is the far side's reply to a block.
 type answer uint8
 
 const (
@@ -217,7 +217,7 @@ func (s *sender) block(ctx context.Context, number byte, data []byte, size int, 
 	}
 }
 
-// unclean says what may spoil every block.
+// unclean returns the possible cause if every block is spoilt.
 func (s *sender) unclean() string {
 	if s.acked {
 		return ""
@@ -226,16 +226,16 @@ func (s *sender) unclean() string {
 		"(7 data bits, XON/XOFF, a terminal that changes line ends)"
 }
 
-// The pauses before a block. Receivers drop what has come before their answer was out, and with it a block that follows at
-// once: lrzsz flushes the input of its terminal after each answer.
+// The pauses before a block. Receivers drop input that came before their answer was out, and with it a block that
+// follows at once: lrzsz flushes the input of its terminal after each answer.
 const (
 	leastPause = 5 * time.Millisecond
 	mostPause  = 80 * time.Millisecond
 	askedPause = 50 * time.Millisecond // after a C, which is rare
 )
 
-// drain waits for a pause, and reads what has come before a block goes out, which is no answer to it: receivers repeat
-// themselves.
+// drain waits for a pause before a block goes out. It discards the bytes that came until then, because they are no
+// answer to the block: receivers repeat themselves.
 func (s *sender) drain(ctx context.Context, pause time.Duration) error {
 	for began := time.Now(); time.Since(began) < byteWait; { // some never pause
 		b, ok, err := s.readByte(ctx, pause)

@@ -43,7 +43,7 @@ type Result struct {
 	Bytes     int64 // of the file that were moved; received with XMODEM: and those that fill up the last block
 	Errors    int   // blocks and answers that were sent again
 	CRC       bool  // blocks had a CRC, not a checksum
-	Padded    bool  // received: the file may end in SUBs that are none of its own, as its size is not known
+	Padded    bool  // received: the file may end in SUBs that are not its own, as its size is not known
 	More      bool  // received with YMODEM: the far side had another file, which was refused
 	Uncertain bool  // sent: all blocks were acknowledged, but not the end of the file
 }
@@ -82,7 +82,7 @@ const (
 // Forsberg send them. An even number of CANs completes every key sequence of Emacs and bash (control-X control-X).
 var canceling = []byte("\x18\x18\x18\x18\x18\x18\x18\x18\x18\x18\b\b\b\b\b\b\b\b\b\b")
 
-// A station is what sending and receiving have in common.
+// A station is the common part of sending and receiving.
 type station struct {
 	link Link
 	res  Result
@@ -91,7 +91,7 @@ type station struct {
 	junk []byte // of the far side since the start, shown if the transfer fails
 }
 
-// maxJunk is how much of a far side's text amid a transfer is kept.
+// maxJunk bounds the kept text of a far side during a transfer.
 const maxJunk = 1 << 10
 
 // run runs a transfer, and cancels it at the far side if it fails here.
@@ -121,18 +121,18 @@ func (s *station) run(ctx context.Context, transfer func(context.Context) error)
 	return err
 }
 
-// cancel tells the far side that the transfer is over. If its program has ended before it has read all of that, the rest
-// stands in the line of a shell: a NAK is control-U there, which erases the line.
+// cancel sends the far side the end of the transfer. If its program ends before it has read all of that, the rest is
+// in the input line of a shell: a NAK is control-U there, which erases the line.
 func (s *station) cancel(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer stop()
-	s.passing(ctx, askedPause) // a receiver may drop what comes right after its answer
+	s.passing(ctx, askedPause) // a receiver may drop input right after its answer
 	s.link.Cancel(ctx, canceling)
 	s.passing(ctx, cancelWait)
 	s.link.Cancel(ctx, []byte{nak})
 }
 
-// passing waits until the far side has said nothing for a while. What it says is text.
+// passing waits until the far side has sent nothing for a while. Its output is text.
 func (s *station) passing(ctx context.Context, wait time.Duration) {
 	var p [256]byte
 	for ctx.Err() == nil {

@@ -28,7 +28,7 @@ func content(seed uint64, n int) []byte {
 	return data
 }
 
-// A received is what a receiver has made of a transfer.
+// A received is a receiver's result of a transfer.
 type received struct {
 	xmodem.Result
 	data []byte
@@ -314,7 +314,7 @@ func frame(number byte, text string) string {
 	return "\x01" + string([]byte{number, ^number}) + data + string([]byte{byte(crc >> 8), byte(crc)})
 }
 
-// TestCancel cancels a transfer at either end, amid a block on a slow line.
+// TestCancel cancels a transfer at either end, in the middle of a block on a slow line.
 func TestCancel(t *testing.T) {
 	for _, sends := range []bool{true, false} {
 		t.Run(fmt.Sprintf("sender %t", sends), func(t *testing.T) {

@@ -102,7 +102,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestMatches: a pattern allows what it says, by no other spelling.
+// TestMatches: a pattern allows only the addresses that it matches, in no other spelling.
 func TestMatches(t *testing.T) {
 	for _, tt := range []struct {
 		pattern string
@@ -156,7 +156,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestParsePatternRefuses: an entry that cannot mean what was meant is refused.
+// TestParsePatternRefuses: an entry is refused if it cannot match the intended addresses.
 func TestParsePatternRefuses(t *testing.T) {
 	for _, text := range []string{
 		"", "db1", "*", ":5432", "db1:", "db1:http", "db1:0", "db1:0*", "10.0.*:443", "10.*:443", "1*:443", "10.0.0.300:443",

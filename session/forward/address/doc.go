@@ -4,10 +4,10 @@
 //	allow, err := address.ParsePattern("db*.example.net:5432")
 //	allow.Matches(to)                                 // true
 //
-// An Address has one form, and the far side gets exactly this form: no other spelling of it can be judged as one thing
-// and mean another. A text that a resolver may read as the number of an IPv4 address (127.1, 0x7f.1, 2130706433:
-// inet_aton(3)) is refused, and so is every byte that is not printable ASCII.
+// An Address has one form, and the far side gets exactly this form: so an address cannot be judged in one spelling
+// and mean something else in another. A text that a resolver may read as the number of an IPv4 address (127.1,
+// 0x7f.1, 2130706433: inet_aton(3)) is refused, and so is every byte that is not printable ASCII.
 //
-// A name never matches a pattern for addresses, nor an address one for names: who controls a name decides where it
+// A name never matches a pattern for addresses, nor an address one for names: the owner of a name decides where it
 // leads. The package resolves nothing and does no I/O.
 package address

@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// A Pattern allows addresses: HOST:PORT, where HOST is a name, an IPv4 address or an IPv6 address in brackets, and PORT
-// a number. In each of them * stands for any text, also for none, and ? for one character, but never for a dot or a
-// colon: a pattern has as many parts as what it matches. An IPv6 address with one of them has all its eight parts.
+// A Pattern allows addresses: HOST:PORT, where HOST is a name, an IPv4 address or an IPv6 address in brackets, and
+// PORT a number. In each of them * matches any text, also an empty one, and ? matches one character. Neither matches a
+// dot or a colon: a pattern has as many parts as a matching address. An IPv6 pattern with * or ? has all its eight
+// parts.
 type Pattern struct {
 	text   string
 	family family
@@ -19,7 +20,7 @@ type Pattern struct {
 	port   string
 }
 
-// A family is what a host is. Only hosts of the same family match.
+// A family is the kind of a host. Only hosts of the same family match.
 type family int
 
 const (
@@ -147,10 +148,9 @@ func (p Pattern) Matches(a Address) bool {
 	return true
 }
 
-// glob reports whether a pattern with * and ? stands for a text. It takes a time of at most the product of their
-// lengths.
+// glob reports whether a pattern with * and ? matches a text. Its time is at most the product of their lengths.
 func glob(pattern, text string) bool {
-	star, from := -1, 0 // the last *, and the text after what it stands for so far
+	star, from := -1, 0 // the last *, and the text after its match so far
 	i := 0
 	for j := 0; j < len(text); {
 		switch {

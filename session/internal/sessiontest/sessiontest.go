@@ -199,8 +199,8 @@ func WidePipe() (near, far net.Conn) { return bufpipe.New(0) }
 // NarrowPipe returns a pipe with room for 8 bytes, so that a write must wait for the reader.
 func NarrowPipe() (near, far net.Conn) { return bufpipe.New(8) }
 
-// Typed is what tests type as a secret or an answer, where nothing of it may be seen again. Tests of what becomes of a
-// secret's echo type other words: some of them must be shown.
+// Typed is the secret or answer that tests type if no part of it may be seen again. Tests of a secret's echo type
+// other words: some of them must be shown.
 const Typed = "typed-secret-1138"
 
 // Watch makes the log of a session's options, its events and its last state outputs to search, and registers the typed
@@ -231,7 +231,7 @@ type Teller struct {
 	told atomic.Int32
 }
 
-// NewTeller returns a Teller whose record is searched for secrets when the test has ended.
+// NewTeller returns a Teller. Its record is searched for secrets at the end of the test.
 func NewTeller(tb testing.TB) *Teller {
 	tb.Helper()
 	return &Teller{w: leaktest.Writer(tb, "events")}
