@@ -17,7 +17,7 @@ import (
 // A Definition is one secret.
 type Definition struct {
 	Name    string
-	Hint    string // for callers: what it is for
+	Hint    string // for callers: the purpose of the secret
 	Source  source.Source
 	OneTime bool // the value is a code, which answers questions for a code
 
@@ -33,8 +33,8 @@ type Definition struct {
 	Commands  term.Gate        // permits the commands that may read it on their standard input; nil: sudo alone
 	Listed    []string         // Commands as the operator has written them, for callers
 	Confirm   Confirm          // when a person must agree
-	Auto      bool             // it answers questions of logins that nobody has asked it to answer
-	AllowEcho bool             // also for a question whose answer is shown
+	Auto      bool             // it answers questions of logins without being named in the call
+	AllowEcho bool             // also for a question with a visible answer
 	Cleartext bool             // also over Telnet without TLS
 	PerHour   int              // uses; 0: any number
 	ShortOK   bool             // the value may have less than MinBytes
@@ -160,8 +160,8 @@ func (d *Definition) refuse(condition, why string) error {
 // rule names a condition as the configuration does.
 func (d *Definition) rule(condition string) string { return "secret." + d.Name + "." + condition }
 
-// mayUse returns why a caller may not use the secret. What a client says about itself, for example its name, does not
-// matter: only what the transport knows does.
+// mayUse returns why a caller may not use the secret. Only the transport's data decides. A client's own claims, for
+// example its name, do not matter.
 func (d *Definition) mayUse(a term.Actor) error {
 	who := a.Token
 	if who == "" {

@@ -5,6 +5,6 @@
 //	}}, secret.Options{Journal: journal})
 //	options.Answerer = store // of package sshx: logins are answered from the store
 //
-// A store keeps no value. A login gets one only at a host whose key was on the operator's record before, so that a host
-// behind the same name gets nothing. No error and no record holds a value.
+// A store keeps no value. A login gets one only at a host with a key that was on the operator's record before, so
+// that a host behind the same name gets nothing. Neither an error nor a record holds a value.
 package secret

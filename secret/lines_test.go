@@ -50,7 +50,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// What a terminal shows beside the question decides, too.
+// The decision also depends on the rest of the terminal's screen, not only on the question.
 func TestTypedAt(t *testing.T) {
 	d := Definition{Name: "pw", AllowEcho: true}
 	for name, tt := range map[string]struct {

@@ -161,7 +161,7 @@ func TestCallersLogIn(t *testing.T) {
 	}
 }
 
-// Callers are told apart by what the transport knows, and not by what they say of themselves.
+// Callers are identified by the transport's data, not by their own claims.
 func TestCallers(t *testing.T) {
 	for _, tt := range []struct {
 		callers []string

@@ -69,7 +69,7 @@ func (d *Definition) isAt(p term.Peer) error {
 	return nil
 }
 
-// typedAt returns why the secret is not typed at what the terminal shows.
+// typedAt returns why the secret must not be typed at the terminal's current screen.
 func (d *Definition) typedAt(r term.SecretRequest) error {
 	switch {
 	case r.FullScreen:

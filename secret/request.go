@@ -36,7 +36,7 @@ func (s *Store) List(ctx context.Context) []term.SecretInfo {
 	return list
 }
 
-// find returns the secret with that name; nil: there is none.
+// find returns the secret with that name, or nil.
 func (s *Store) find(name string) *Definition {
 	for i := range s.list {
 		if s.list[i].Name == name {
@@ -49,7 +49,7 @@ func (s *Store) find(name string) *Definition {
 // errUnknown repeats no name: a caller may have taken a value for one.
 var errUnknown = term.Errorf(term.NotFound, "the operator has no secret of that name")
 
-// info is what callers may know of the secret.
+// info is the public description of the secret.
 func (d *Definition) info() term.SecretInfo {
 	i := term.SecretInfo{
 		Name: d.Name, Hint: d.Hint, Uses: slices.Clone(d.Uses), Hosts: d.Hosts, Devices: d.Devices, Local: d.Local,

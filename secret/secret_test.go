@@ -118,7 +118,7 @@ func TestAnswerNamed(t *testing.T) {
 	}
 }
 
-// Check refuses what Release would refuse, and uses nothing.
+// Check refuses the requests that Release would refuse, and counts no use.
 func TestCheck(t *testing.T) {
 	var seen []term.Event
 	s := NewStore([]Definition{

@@ -53,7 +53,7 @@ const loginPatience = 110 * time.Second
 // maxAgreements bounds the agreements. Afterwards people are asked once more.
 const maxAgreements = 10_000
 
-// NewStore returns a store of the secrets in list, of which the first that fits is used.
+// NewStore returns a store of the secrets in list. A request uses the first secret that fits.
 func NewStore(list []Definition, o Options) *Store {
 	o.Uses = cmp.Or(o.Uses, new(Uses))
 	return &Store{o: o, list: list, agreed: make(map[agreement]struct{})}
@@ -108,9 +108,9 @@ func peerOf(l term.Login) term.Peer {
 	return term.Peer{Protocol: "ssh", Host: l.Host, Port: l.Port, User: l.User, Names: l.Names, HostKey: l.HostKey}
 }
 
-// answering returns the secret that answers a question of a login; nil: none. The one that the caller has named goes
-// first, and refused says why it is not for this login. One that nobody has named is for its callers alone: others have
-// secrets of their own for the same host, or are asked.
+// answering returns the secret that answers a question of a login, or nil. The secret that the caller named goes
+// first; refused says why it is not for this login. A secret that was not named is only for its own callers: other
+// callers have their own secrets for the same host, or are asked.
 func (s *Store) answering(a term.Actor, l term.Login, q term.Prompt) (d *Definition, refused error) {
 	if d = s.find(l.Secret); d != nil && d.isNamedFor(l) && d.answersNamed(q) {
 		return d, d.loggedIn(l)
@@ -181,7 +181,7 @@ func (s *Store) fetch(
 	}
 	switch {
 	case refused != nil || person && r.Use == term.SecretLogin:
-	case person: // who gives the value agrees
+	case person: // a person who gives the value agrees
 		value, refused = s.ask(ctx, term.SecretQuestion{Secret: d.Name, Rule: d.rule("source"), Value: true, About: r})
 	case d.Confirm != ConfirmNever && d.Confirm != "":
 		refused = s.confirmed(ctx, d, r)
@@ -273,7 +273,7 @@ func (s *Store) record(ctx context.Context, d *Definition, r term.SecretRequest,
 	return nil
 }
 
-// purpose describes a use without the text of a question or a command: that may hold what nobody has to read.
+// purpose describes a use without the text of a question or a command: that may hold private data.
 func purpose(r term.SecretRequest) string {
 	switch {
 	case r.Sudo:

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// logs are kinds of output that floods are made of.
+// logs are kinds of output for floods.
 func logs() map[string][]byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	var list, build, tui []byte

@@ -43,7 +43,7 @@ func (c *collector) find(form []byte) (at int, hash uint64) {
 	return -1, hash
 }
 
-// add adds a form, of which the bytes that a wrapped text has are no part.
+// add adds a form without the bytes that wrapping inserts into a text.
 func (c *collector) add(form []byte, whole bool) {
 	var t text
 	t.join(form)
@@ -86,7 +86,7 @@ func (c *collector) collect(v Value) {
 	c.hex(text)
 	c.escaped(text, v.Word)
 	wide := utf16LE(text)
-	c.base64(wide) // what PowerShell takes
+	c.base64(wide) // the form for PowerShell
 	clear(wide)
 }
 
@@ -117,7 +117,7 @@ func (c *collector) base64(text []byte) {
 			p := padded[2-before:]
 			b := make([]byte, enc.EncodedLen(len(p)))
 			enc.Encode(b, p)
-			// The first and the last character may hold bits of what is around the value, which is not known.
+			// The first and the last character may hold bits of the unknown text around the value.
 			from, to := (8*before+5)/6, 8*len(p)/6
 			c.add(bytes.Clone(b[from:to]), false)
 			clear(b)

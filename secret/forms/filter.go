@@ -21,7 +21,7 @@ const (
 // have begun there, is held back. The zero value is ready. Only one goroutine may use it at a time.
 type Filter struct {
 	held     []byte // the end of the stream that may be the beginning of a form
-	released int    // how many bytes of it were passed on all the same
+	released int    // how many bytes of it were already passed on
 	masked   bool   // the output ends with a Mask
 	looked   bool   // chars and begun are of held
 	chars    int    // how many characters at the end may be the beginning of a form
@@ -36,9 +36,9 @@ type Filter struct {
 	last  []byte // characters
 }
 
-// A Cut is a form that was replaced. From and To are the part of the output that took its place: a Mask, or nothing if
-// its beginning was passed on before as a Mask. Text is what was replaced, as the far side has sent it. It is valid until
-// the next call of the Filter.
+// A Cut is a form that was replaced. From and To are the part of the output that took its place: a Mask, or nothing
+// if its beginning was passed on before as a Mask. Text is the replaced text as the far side sent it. It is valid
+// until the next call of the Filter.
 type Cut struct {
 	From, To int
 	Text     []byte
@@ -130,13 +130,13 @@ func (f *Filter) Waiting(m *Matcher) time.Duration {
 	return holdMost
 }
 
-// Came reports whether the last Feed has found the form whose beginning was held back, if Waiting was asked for then.
+// Came reports whether the last Feed found the form that the held-back bytes began, if Waiting was called before it.
 func (f *Filter) Came() bool { return f.came }
 
 // Holds reports whether the filter has bytes of the stream, passed on or not.
 func (f *Filter) Holds() bool { return len(f.held) > 0 }
 
-// Wipe overwrites what the last calls have left in memory, but for the bytes held back.
+// Wipe overwrites the data of the last calls in memory, except the bytes held back.
 func (f *Filter) Wipe() {
 	clear(f.last[:cap(f.last)])
 	clear(f.raw[:cap(f.raw)])
@@ -185,7 +185,7 @@ func (f *Filter) replace(raw []byte, to int) ([]byte, []Cut) {
 	return f.out, cuts
 }
 
-// keep holds raw[from:] back, of which some bytes were passed on.
+// keep holds raw[from:] back. Some of its bytes were already passed on.
 func (f *Filter) keep(raw []byte, from, shown int) {
 	if from > 0 {
 		f.before = f.t.before(from)

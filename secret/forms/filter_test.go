@@ -86,7 +86,7 @@ func TestWrapped(t *testing.T) {
 	}
 }
 
-// naive is what Mask returns, found by trying all forms at all places.
+// naive returns the result of Mask, found by trying all forms at all places.
 func naive(m *Matcher, in []byte) string {
 	var chars []byte
 	var places []int
@@ -439,7 +439,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestBounded: what a filter holds is bounded, whatever the far side sends.
+// TestBounded: a filter's memory is bounded, whatever the far side sends.
 func TestBounded(t *testing.T) {
 	m := known("hunter2x", "aaaaaaaa", strings.Repeat("ab", 500))
 	for _, text := range []string{"hunter2x", "hunt\r\n\r\n", "a", "h\x1b[31m", "\x1b[", "\n", "ab", "h\x00", " \r", "x2retnuhunter2x"} {

@@ -30,8 +30,8 @@ func (m *Matcher) find(found []span, t *text, before byte, more bool) []span {
 	return merged(s.found)
 }
 
-// within finds the forms of which stride+gram-1 characters or more are in one run: of a gram at one of the first places of
-// the form, one is looked up. The grams with bytes of a gap do no harm.
+// within finds the forms with stride+gram-1 characters or more in one run: it looks up one of the grams at the first
+// places of the form. The grams with bytes of a gap do no harm.
 func (s *search) within() {
 	m, p, runs := s.m, s.t.p, s.t.runs
 	k := 0

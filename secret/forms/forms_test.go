@@ -100,7 +100,7 @@ func TestEncodings(t *testing.T) {
 				t.Errorf("%s of %q: Mask(%q) = %q, want the form hidden", name, v, in, got)
 				continue
 			}
-			// All but a few characters are gone, those at the edges that hold bits of what is around.
+			// All but a few characters are gone, those at the edges that hold bits of the text around the value.
 			if left := len(got) - len("before \r\nafter") - len(forms.Mask); left > 18 {
 				t.Errorf("%s of %q: Mask(%q) = %q, %d characters too long", name, v, in, got, left)
 			}

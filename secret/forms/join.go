@@ -84,15 +84,15 @@ func (t *text) join(p []byte) {
 // gaps has the bits of the control characters that are gaps.
 const gaps = 1<<'\r' | 1<<'\n' | 1<<'\b' | 1<<0 | 1<<0x0e | 1<<0x0f
 
-// lineEditor reports whether p, which comes after a blank, is what a line editor writes with that blank to have a
-// terminal wrap the line.
+// lineEditor reports whether p, which follows a blank, is the sequence that a line editor writes after a blank to
+// make a terminal wrap the line.
 func lineEditor(p []byte) bool {
 	return p[0] == '\b' || p[0] == '\r' && (len(p) == 1 || p[1] != '\n')
 }
 
-// gapLen returns the length of what p begins with, if a terminal puts that between the characters of a line that wraps,
-// or a program sets how the next is drawn: 0 if not. A control sequence (ECMA-48 section 5.4) that is cut at the end of p
-// is one, too.
+// gapLen returns the length of the gap at the start of p, or 0: bytes that a terminal inserts into a line that wraps,
+// or by which a program sets the style of the next character. A control sequence (ECMA-48 section 5.4) that is cut at
+// the end of p is a gap, too.
 func gapLen(p []byte) int {
 	switch {
 	case p[0] != '\x1b':

@@ -116,7 +116,7 @@ func (m *Matcher) Wipe() {
 // Any reports whether there is a form to look for.
 func (m *Matcher) Any() bool { return m != nil && len(m.list) > 0 }
 
-// Mask returns p, which is complete, with Mask in place of each form. If there is none, it is p itself.
+// Mask returns p, which is complete, with Mask in place of each form. Without a form in it, the result is p itself.
 func (m *Matcher) Mask(p []byte) []byte { return m.MaskPart(p, 0, len(p)) }
 
 // MaskPart returns p[from:to] with Mask in place of each form, or the part of one, in the text p.

@@ -31,7 +31,7 @@ func (s *sieve) has(gram uint32) bool {
 	return s[h>>6]&(1<<(h&63)) != 0
 }
 
-// A table finds the pieces that have a gram. Most grams of a text are in none, which one bit tells.
+// A table finds the pieces that have a gram. Most grams of a text are in no piece, which one bit shows.
 type table struct {
 	seen    *sieve
 	heads   []int32 // by the high bits of a hash: the index of a row, plus 1; 0: no gram has it
@@ -40,9 +40,9 @@ type table struct {
 	entries []entry // row by row
 }
 
-// A row has the entries whose grams have the same high bits of the hash.
+// A row has the entries of the grams with the same high bits of the hash.
 type row struct {
-	ones, zeros uint64 // the bits that are set, and those that are not, in what may be beside the gram of some entry
+	ones, zeros uint64 // the bits that are set, and those that are not, in the neighbours of some entry's gram
 	from, to    int32  // in entries
 }
 
@@ -63,8 +63,7 @@ func (t *table) init(room int) {
 	t.entries = make([]entry, 0, room)
 }
 
-// add adds the gram at off of a piece, whose characters are text[:size]; padding follows them. After the last one comes
-// pack.
+// add adds the gram at off of a piece. The piece is text[:size]; padding follows it. Call pack after the last add.
 func (t *table) add(text []byte, size, piece, off int) {
 	e := entry{gram: binary.LittleEndian.Uint32(text[off:]), piece: int32(piece), off: uint8(off)}
 	for i := range 4 {
@@ -80,7 +79,7 @@ func (t *table) add(text []byte, size, piece, off int) {
 	t.entries = append(t.entries, e)
 }
 
-// pack makes the rows, of which heads has the lengths.
+// pack makes the rows. heads holds their lengths.
 func (t *table) pack() {
 	at, rows := int32(0), 0
 	for _, n := range t.heads {
@@ -104,7 +103,8 @@ func (t *table) pack() {
 	t.entries = packed
 }
 
-// of returns entries, among them those of the gram. beside is what is beside it in the text, as far as known has bits.
+// of returns entries, among them those of the gram. beside holds the characters next to the gram in the text; only
+// the bits set in known count.
 //
 // Many grams of a text are in many pieces, but with other characters beside them. To return no entry then saves 10 % of the
 // search for 50 secrets in a table, and 5 % in lines of text.

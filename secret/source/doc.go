@@ -18,5 +18,5 @@
 //	totp:SOURCE             a code of RFC 6238, of the key or the otpauth URI that SOURCE holds
 //	person                  a person answers each time; Fetch fails with ErrPerson
 //
-// No value is kept, and no error holds any part of one, nor what a helper has printed.
+// No value is kept. No error holds any part of a value or of a helper's output.
 package source

@@ -28,8 +28,8 @@ type questions struct{ asking chan struct{} } // held by the goroutine that asks
 
 func newQuestions() questions { return questions{make(chan struct{}, 1)} }
 
-// ask calls get, which cannot be canceled: a dialog of the desktop may delay it. It is called in a goroutine, of which there
-// is one at most: the next call waits for it.
+// ask calls get, which cannot be canceled: a dialog of the desktop may delay it. It runs get in a goroutine. There is
+// at most one such goroutine: the next call waits for it.
 func (q questions) ask(ctx context.Context, get func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		value []byte

@@ -26,7 +26,7 @@ var ErrPerson = errors.New("a person has to give the value")
 
 // A Source fetches the value of a secret. Its methods may be called by any number of goroutines.
 type Source interface {
-	// Fetch returns the value in memory of the caller's, who wipes it. It takes no longer than Patience.
+	// Fetch returns the value in memory that the caller owns and must wipe. It takes no longer than Patience.
 	Fetch(ctx context.Context) ([]byte, error)
 }
 
@@ -41,7 +41,7 @@ type Options struct {
 	// It may be called again. Nil: Lookup.
 	Take func(name string) (string, bool)
 	Now  func() time.Time // for totp:; nil: time.Now
-	// Codes are those of sources before, of which none is given out again; nil: there were none.
+	// Codes remembers the codes that earlier sources returned, so that no code is returned twice. It may be nil.
 	Codes *Codes
 }
 
@@ -49,7 +49,8 @@ type Options struct {
 const Words = "one of exec:, git-credential:, docker-credential:, keyring:, age:, file:, systemd-credential:, env: and totp: with " +
 	"the rest, or person"
 
-// Parse reads a source. The error says what is wrong with text, and holds no part of it, which could be a value.
+// Parse reads a source. The error describes the mistake in text, but quotes no part of it, because it could be a
+// value.
 func Parse(text string, o Options) (Source, error) {
 	if o.Lookup == nil {
 		o.Lookup = os.LookupEnv

@@ -113,7 +113,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// A source without a value says why, and never says what a helper has printed.
+// The error of a source without a value gives the reason, but never a helper's output.
 func TestNoValue(t *testing.T) {
 	plain, _ := sealed(t, planted, false)
 	_, other := sealed(t, planted, false)

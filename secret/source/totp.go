@@ -36,11 +36,11 @@ type totp struct {
 	codes *Codes
 }
 
-// Codes remembers of which time steps codes were given out. Sources that share it give out none twice, as long as their
-// texts are equal. The zero value has given out none.
+// Codes remembers the time steps of the codes that were returned. Sources that share it return no code twice, as long
+// as their texts are equal. The zero value is ready to use.
 type Codes struct {
 	mu   sync.Mutex
-	last map[string]int64 // the last step of which a code was given out, by the text of the key's source
+	last map[string]int64 // the step of the last code that was returned, by the text of the key's source
 }
 
 func newTOTP(rest string, o Options) (Source, error) {
