@@ -15,8 +15,8 @@ const (
 	maxAskedBytes = 1500
 )
 
-// agree settles the verdicts that name a person's consent. If ctx carries the consent to this very run, these hosts may
-// run. Otherwise it returns the refusal that says what the person must consent to, for all of them at once.
+// agree settles the verdicts that require a person's consent. If ctx carries the consent to this very run, these
+// hosts may run. Otherwise it returns one refusal for all of them, which asks for the consent.
 func (r *Run) agree(ctx context.Context, verdicts []error) error {
 	var asked []int
 	var all *term.Consent
@@ -70,7 +70,7 @@ func (r *Run) agree(ctx context.Context, verdicts []error) error {
 	return nil
 }
 
-// others returns the failure for the hosts that are refused for good, nil if there are none.
+// others returns the failure for the hosts that are refused for good, or nil.
 func (r *Run) others(verdicts []error, asked []int) error {
 	may := make(map[int]bool, len(asked))
 	for _, i := range asked {

@@ -28,7 +28,7 @@ type Copy struct {
 	Verify    *bool             // read each copy back before it takes its place; nil: of files smaller than 64 MiB
 }
 
-// A Copied is what became of the file of a host.
+// A Copied is the outcome of the copy of one host's file.
 type Copied struct {
 	Bytes     int64  // its size
 	SHA256    string // empty: not known
@@ -51,7 +51,7 @@ func (c *Copy) words() string {
 	return "copy " + c.From.Path + " to " + c.To
 }
 
-// check refuses paths that mean no file, and hosts whose files would be one.
+// check refuses paths that name no file, and hosts that would share a folder.
 func (c *Copy) check(hosts []Host) error {
 	invalid := func(field term.Field, format string, args ...any) error {
 		e := term.Errorf(term.InvalidArgument, format, args...)
@@ -85,7 +85,7 @@ func (c *Copy) check(hosts []Host) error {
 	return nil
 }
 
-// name returns the name of the file without its folder, or "" if there is none.
+// name returns the name of the file without its folder, or "".
 func (c *Copy) name() string {
 	name := path.Base(path.Clean(c.From.Path))
 	if name == "." || name == "/" || !filepath.IsLocal(name) || filepath.Base(name) != name {
@@ -152,7 +152,7 @@ func (r *Run) newCopying() *copying {
 // visitHere returns the secrets that messages about files of this machine must not show.
 func (r *Run) visitHere() (*known.View, func()) { return r.f.c.Known.Visit(term.Place("", 0)) }
 
-// local returns files of this machine for the run, each of whose actions is authorized and recorded.
+// local returns files of this machine for the run. Each action on them is authorized and recorded.
 func (r *Run) local(files term.Files) *transfer.Files {
 	return transfer.Local(r.copying.here, files, r.visitHere)
 }
@@ -201,7 +201,7 @@ func (r *Run) prepare(ctx context.Context) error {
 	return &said
 }
 
-// stage does what prepare says.
+// stage does the work of prepare.
 func (r *Run) stage(ctx context.Context) error {
 	c := r.r.Copy
 	if c.Collect {
@@ -260,7 +260,8 @@ func linksIn(ctx context.Context, files term.CopyFiles, folder string) (map[stri
 	return links, err
 }
 
-// folderMode has the permissions of new folders for collected files: what a host keeps from others stays so.
+// folderMode has the permissions of new folders for collected files: files that are private on a host stay private
+// here.
 const folderMode = 0o700
 
 // notOffered is the error for files that the operator does not offer.

@@ -64,7 +64,7 @@ func newStore(t *testing.T, n int, c fleet.Config) *store {
 	return s
 }
 
-// A channelOf is what a server of files reads and writes.
+// A channelOf is the channel of a file server.
 type channelOf struct {
 	io.Reader
 	io.Writer

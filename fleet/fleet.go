@@ -16,7 +16,7 @@ import (
 	"ptyctl/term"
 )
 
-// A Config is what all runs have in common. Dial and Judge are required.
+// A Config configures all runs. Dial and Judge are required.
 type Config struct {
 	Dial term.Dialer
 	// Judge submits the plan for a target to approve, as Dial does before it sends the first byte, and checks that the
@@ -26,7 +26,7 @@ type Config struct {
 	Gate      term.Gate
 	Journal   term.Journal
 	Observers []term.Observer
-	Known     *known.Registry // the secrets that were given to hosts, and that no output may show; nil: there are none
+	Known     *known.Registry // the secrets given to hosts, which no output may show; nil: no secrets
 	Room      func() error    // refuses a run for which the system has no room; nil: none is refused
 
 	Here      term.Files       // of this machine, which copies read and write; nil: they are not offered
@@ -206,7 +206,7 @@ func (f *Fleets) forgetLocked(run *Run) {
 	}
 }
 
-// Get returns a run of the caller's. Those of other principals do not exist for it, unless it is the operator.
+// Get returns a run of the caller. Runs of other principals do not exist for it, unless it is the operator.
 func (f *Fleets) Get(ctx context.Context, id string) (*Run, error) {
 	f.mu.Lock()
 	run := f.runs[id]

@@ -46,7 +46,8 @@ type network struct {
 
 func address(i int) string { return fmt.Sprintf("192.0.2.%d", i) }
 
-// newNetwork makes hosts 1 to n, which print what answer returns. It is nil for an exit code and an output by its command.
+// newNetwork makes hosts 1 to n, which print the result of answer. If answer is nil, the command decides about the
+// exit code and the output.
 func newNetwork(t *testing.T, n int) *network {
 	w := &network{t: t, home: t.TempDir(), serve: make(map[string]func(net.Conn)), dials: make(map[string]int)}
 	for i := 1; i <= n; i++ {
@@ -222,7 +223,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// Hosts without an exit code are told apart, and none of them delays the others.
+// Hosts without an exit code are reported by reason, and none of them delays the others.
 func TestLost(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, w *network) {
 		hang := func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
@@ -389,7 +390,7 @@ func TestCanary(t *testing.T) {
 	})
 }
 
-// A run that is canceled, or whose time is over, stops its commands and begins no more.
+// A run that is canceled or times out stops its commands and begins no more.
 func TestStopped(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, w *network) {
 		f := w.fleets(fleet.Config{})

@@ -19,7 +19,7 @@ import (
 	"ptyctl/term"
 )
 
-// A State is what a host of a run does, or what became of it.
+// A State is the progress or the outcome of a host of a run.
 type State string
 
 // The states.
@@ -32,7 +32,7 @@ const (
 	NotRun  State = "not_run" // the run stopped before
 )
 
-// A Result is what became of a host so far.
+// A Result is the outcome of a host so far.
 type Result struct {
 	State   State
 	Exit    term.Exit // Exited: known; of a copy 0
@@ -54,7 +54,7 @@ type host struct {
 	view    *known.View   // the secrets that must not be shown
 	gate    string        // the jump host before it; empty: none
 	plan    term.Plan     // as it was judged
-	way     way           // whose connections may be used
+	way     way           // runs of the same way may share its connection
 	consent *term.Consent // of a person; nil: none is needed
 	kept    bool          // the connection is, and view with it
 	stdout  *Stream
@@ -325,7 +325,7 @@ func (h *host) observed(to io.Writer, id, name string) io.Writer {
 	return observedStream{to, h, id, name}
 }
 
-// An observedStream passes output on, and tells the observers of it.
+// An observedStream passes output on, also to the observers.
 type observedStream struct {
 	to       io.Writer
 	h        *host
@@ -340,7 +340,7 @@ func (o observedStream) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// An asking is the Prompter of a login: it notes what is asked, and answers nothing.
+// An asking is the Prompter of a login: it notes the kind of the question, and answers nothing.
 type asking struct {
 	mu   sync.Mutex // guards the following
 	kind term.PromptKind

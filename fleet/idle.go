@@ -81,7 +81,7 @@ func (s *idleSet) keep(one *idling) bool {
 	return true
 }
 
-// expire closes a connection whose time is over.
+// expire closes a connection at the end of its idle time.
 func (s *idleSet) expire(one *idling) {
 	s.mu.Lock()
 	found := false

@@ -100,7 +100,7 @@ func (r *Run) refused(ctx context.Context, err error) {
 	d.End(err)
 }
 
-// what names the work on each host.
+// what returns the verb for the work on each host.
 func (r *Run) what() string {
 	if r.r.Copy != nil {
 		return "copied"

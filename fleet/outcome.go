@@ -35,7 +35,7 @@ func (h *host) lost(ctx context.Context, err error, reached bool) Result {
 // codeOf returns the kind of an error as a word.
 func codeOf(err error) string { return strings.ToLower(string(term.KindOf(err))) }
 
-// stopWords says whether a command that was told to stop has done so.
+// stopWords says whether a command that was asked to stop has ended.
 func stopWords(exit term.Exit) string {
 	if exit.Killed == "yes" {
 		return "stopped"
@@ -46,7 +46,7 @@ func stopWords(exit term.Exit) string {
 // maxReason is the longest reason, in bytes.
 const maxReason = 200
 
-// reasonOf returns the reason of an error without what differs between hosts that fail alike: their names.
+// reasonOf returns the reason of an error without the part that differs between hosts that fail alike: their names.
 func reasonOf(err error) string {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"ptyctl/term"
 )
 
-// check refuses what cannot be run anywhere, and fills Command in for people.
+// check refuses requests that cannot be run anywhere, and fills Command in for people.
 func (r *Request) check() error {
 	invalid := func(format string, args ...any) error {
 		e := term.Errorf(term.InvalidArgument, format, args...)
@@ -40,7 +40,7 @@ func (r *Request) check() error {
 	return r.checkHosts(invalid)
 }
 
-// checkHosts refuses hosts that cannot be told apart, and numbers of them that mean nothing.
+// checkHosts refuses hosts that cannot be distinguished, and meaningless numbers of hosts.
 func (r *Request) checkHosts(invalid func(format string, args ...any) error) error {
 	if len(r.Hosts) == 0 {
 		return invalid("there is no host to run on; name at least one")

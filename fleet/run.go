@@ -86,7 +86,7 @@ func (f *Fleets) newRun(ctx context.Context, r Request) *Run {
 	return run
 }
 
-// The bounds of what is kept of one stream of a host.
+// The bounds of the kept output of one stream of a host.
 const (
 	minOutput = 16 << 10
 	maxOutput = 1 << 20
@@ -101,7 +101,7 @@ func (r *Run) Done() <-chan struct{} { return r.done }
 // Command returns the command line, or the description of the copy.
 func (r *Run) Command() string { return r.r.Command }
 
-// Request returns what was asked for.
+// Request returns the request of the run.
 func (r *Run) Request() Request { return r.r }
 
 // Counts returns the hosts by their states.
@@ -311,7 +311,7 @@ func (r *Run) find(label string) *host {
 	return nil
 }
 
-// Result returns what became of a host; its State is empty for a host that is not in the run.
+// Result returns the outcome of a host; its State is empty for a host that is not in the run.
 func (r *Run) Result(label string) Result {
 	h := r.find(label)
 	if h == nil {

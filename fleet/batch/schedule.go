@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// A Count is a number of hosts, or a part of all. The zero Count is none.
+// A Count is a number of hosts, or a part of all. The zero Count is no host.
 type Count struct {
 	N       int
 	Percent int // of all hosts, in place of N; 1 to 100
@@ -42,7 +42,7 @@ const (
 	DefaultPerGate  = 8
 )
 
-// A state is what a host does.
+// A state is the progress of a host.
 type state uint8
 
 const (
@@ -65,8 +65,8 @@ type Schedule struct {
 	stopped string
 }
 
-// New returns the Schedule of as many hosts as there are gates. A gate is the jump host that many of them are behind;
-// empty: there is none.
+// New returns the Schedule of as many hosts as there are gates. A gate is the jump host in front of many of them;
+// empty: no jump host.
 func New(r Rules, gates []string) *Schedule {
 	r.MaxParallel = cmp.Or(r.MaxParallel, DefaultParallel)
 	r.MaxPerGate = cmp.Or(r.MaxPerGate, DefaultPerGate)

@@ -17,7 +17,7 @@ func hosts(n int) []string { return make([]string, n) }
 // behind returns n gates with this name.
 func behind(gate string, n int) []string { return slices.Repeat([]string{gate}, n) }
 
-// A trace is what a simulated run has done.
+// A trace is the record of a simulated run.
 type trace struct {
 	waves [][]int // hosts, in the order in which they began, by the time at which they did
 	most  int     // hosts at a time

@@ -7,13 +7,13 @@ import (
 	"ptyctl/fleet/mask"
 )
 
-// Normalize says what is replaced in outputs before they are compared.
+// Normalize selects the replacements in outputs before they are compared.
 type Normalize string
 
 // The values of Normalize.
 const (
 	None     Normalize = "none"     // nothing
-	Volatile Normalize = "volatile" // what package mask replaces
+	Volatile Normalize = "volatile" // the replacements of package mask
 )
 
 // Options of a Set; the zero value is usable.
@@ -37,7 +37,7 @@ type Set struct {
 	notRun   map[string][]string // labels by reason
 }
 
-// key is what the hosts of a group have in common.
+// key is equal for all hosts of a group.
 type key struct {
 	exit           int
 	stdout, stderr digest
@@ -66,8 +66,9 @@ func New(o Options) *Set {
 	}
 }
 
-// An Answer is what one host says. Its two writers may be used concurrently, each by one goroutine at a time, and
-// never return an error. One call of Exit or Fail ends it; later writes and calls have no effect.
+// An Answer takes the output and the exit code of one host. Its two writers may be used concurrently, each by one
+// goroutine at a time, and never return an error. One call of Exit or Fail ends it; later writes and calls have no
+// effect.
 type Answer struct {
 	Stdout io.Writer
 	Stderr io.Writer

@@ -20,7 +20,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkReport is the report of 500 hosts of which no two are alike.
+// BenchmarkReport is the report of 500 hosts with 500 different outputs.
 func BenchmarkReport(b *testing.B) {
 	set := New(Options{})
 	for i := range 500 {

@@ -20,13 +20,13 @@
 //	failed: connect_timeout: web13: no answer within 10 s
 //	not run: web[14-15] (2): 3 hosts have failed
 //
-// The largest group is shown first, with its output, and others by what differs from it, where that is shorter: the
-// lines, and one around each change if the first output is long or cut.
+// The largest group is shown first, with its output. Other groups are shown by their difference from it, where that
+// is shorter: the changed lines, and one line around each change if the first output is long or cut.
 //
 // Promises:
 //   - Two hosts are in one group exactly if their exit codes and all bytes of both streams are equal; with Volatile,
-//     the bytes after the replacements of package mask. Streams are compared by their SHA-256, so that one of any
-//     length needs little memory, and what is not kept of it counts as well.
+//     the bytes after the replacements of package mask. Streams are compared by their SHA-256, so a stream of any
+//     length needs little memory, and bytes that are not kept count as well.
 //   - The same answers give the same report, in whatever order they arrive.
 //   - Each host is in the report, in exactly one place, also those without an answer.
 //   - No output can look like a part of the report, or of another host's output: its lines are indented, and its

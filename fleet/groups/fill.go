@@ -14,7 +14,7 @@ type Stream struct {
 	Text string `json:"text,omitempty"` // of a long one the begin and the end, and between them a line that says so
 	Diff string `json:"diff,omitempty"` // against the stream of the first group, as of package linediff
 	Same bool   `json:"same,omitempty"` // as that of the first group, which is not empty
-	Note string `json:"note,omitempty"` // what else there is to say, to follow the name of the stream
+	Note string `json:"note,omitempty"` // a remark that follows the name of the stream
 
 	Cut   bool  `json:"cut,omitempty"`   // something is left out of Text or Diff
 	Bytes int64 `json:"bytes,omitempty"` // of all of it, if it is cut
@@ -36,8 +36,8 @@ const minOutput = 80
 // short is an output, in bytes, in which the number of a line says where it is. Differences from it need no context.
 const short = 400
 
-// minLine is the least of a shortened line, and cutMark about what says that a text is cut: its bytes, and its lines
-// that are left out.
+// minLine is the least length of a shortened line. cutMark is about the length of the note on a cut text, with its
+// left-out bytes and lines.
 const (
 	minLine = 20
 	cutMark = 60

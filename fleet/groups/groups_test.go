@@ -239,7 +239,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestFlood checks that what is not kept of a long output counts, and what is kept is its begin and its end.
+// TestFlood checks that the dropped part of a long output counts, and that its begin and its end are kept.
 func TestFlood(t *testing.T) {
 	set := New(Options{})
 	block := strings.Repeat("0123456789abcde\n", 1<<16/16)

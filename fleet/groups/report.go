@@ -10,11 +10,11 @@ import (
 	"ptyctl/fleet/nodeset"
 )
 
-// A Report tells the answers of a set at one time.
+// A Report shows the answers of a set at one time.
 type Report struct {
 	Hosts    int       `json:"hosts"`
 	Groups   []Group   `json:"groups,omitempty"` // the largest first, of equally large ones that with the first host
-	More     int       `json:"more,omitempty"`   // groups after those, whose output is left out
+	More     int       `json:"more,omitempty"`   // further groups, without their output
 	Rest     Rest      `json:"rest,omitzero"`    // their hosts
 	Failures []Failure `json:"failures,omitempty"`
 	NotRun   []Names   `json:"not_run,omitempty"`
@@ -41,7 +41,7 @@ type Group struct {
 	Stderr Stream `json:"stderr,omitzero"`
 }
 
-// Rest has the hosts of the groups whose output is not shown.
+// Rest has the hosts of the groups without a shown output.
 type Rest struct {
 	Names
 	Exits string `json:"exit_codes"` // for example 0,1,127
@@ -57,7 +57,7 @@ type Failure struct {
 // Limits bound a report. The zero value has the defaults.
 type Limits struct {
 	Bytes     int // of the text, if the names of the hosts and the first output leave room; 0: 2000
-	Odd       int // groups besides the first whose output is shown; 0: 5
+	Odd       int // groups besides the first that are shown with their output; 0: 5
 	Hunks     int // of one difference; 0: 5
 	HostBytes int // of one nodeset; 0: 200
 

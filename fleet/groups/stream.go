@@ -16,13 +16,13 @@ const (
 	maxLine   = 8 << 10
 )
 
-// A digest stands for all bytes of a stream.
+// A digest identifies all bytes of a stream.
 type digest struct {
 	sum   [sha256.Size]byte
 	bytes int64
 }
 
-// An output is what is kept of a stream that has ended.
+// An output is the kept part of a stream that has ended.
 type output struct {
 	digest
 	lines int64
@@ -119,7 +119,7 @@ func (s *stream) close() bool {
 	return was
 }
 
-// finish returns what was kept of a closed stream. If less than all is, the tail begins with a whole line where it has
+// finish returns the kept part of a closed stream. If bytes were dropped, the tail begins with a whole line if it has
 // one.
 func (s *stream) finish() output {
 	s.mu.Lock()

@@ -31,12 +31,12 @@ func visible(line string) string {
 	return b.String()
 }
 
-// hidden reports whether a rune cannot be seen, or moves what is around it.
+// hidden reports whether a rune is invisible, or moves the text around it.
 func hidden(r rune) bool {
 	return r != '\t' && r != ' ' && !unicode.IsPrint(r)
 }
 
-// parts returns the lines that were kept, as people see them, and between them a line that counts what was not.
+// parts returns the kept lines, as people see them, and between them a line with the count of the dropped bytes.
 func (o output) parts() []string {
 	lines := cutLines(string(o.head))
 	if o.tail != nil {
@@ -47,7 +47,7 @@ func (o output) parts() []string {
 	return lines
 }
 
-// cutLines cuts a text into visible lines. A text without a line feed at its end has a line more that says so.
+// cutLines cuts a text into visible lines. A text without a line feed at its end has one more line that says so.
 func cutLines(text string) []string {
 	lines := strings.Split(text, "\n")
 	last := len(lines) - 1

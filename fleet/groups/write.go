@@ -65,7 +65,7 @@ func (g Group) write(b *strings.Builder) {
 	g.Stderr.write(b, " stderr:\n")
 }
 
-// note returns what is said of a stream before its lines.
+// note returns the remark on a stream before its lines.
 func (s Stream) note(name string) string {
 	text := ""
 	switch {

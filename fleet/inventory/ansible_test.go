@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestAnsible compares with what ansible-inventory prints for the same files; testdata/ansible/generate has asked it.
+// TestAnsible compares with the output of ansible-inventory for the same files; testdata/ansible/generate recorded
+// it.
 func TestAnsible(t *testing.T) {
 	f, err := os.Open("testdata/ansible/golden")
 	if err != nil {

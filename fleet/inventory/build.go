@@ -87,7 +87,7 @@ func (b *builder) group(name string, line int) (*group, error) {
 	return g, nil
 }
 
-// groupName reports whether an expression can name a group so.
+// groupName reports whether an expression can refer to a group of that name.
 func groupName(name string) bool {
 	return name != "" && len(name) <= 255 && !strings.ContainsFunc(name, func(r rune) bool {
 		return r <= ' ' || r == 0x7f || strings.ContainsRune(",!&^[]*?@\"':", r)

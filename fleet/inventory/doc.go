@@ -12,7 +12,7 @@
 // Promises:
 //   - No program is started and no plugin is loaded. An executable file, a script and the configuration of a dynamic
 //     plugin are errors.
-//   - A host whose address, user or port is encrypted or a template has a Problem, and nothing is guessed.
-//   - What a file says beyond that is counted in Ignored. No value of it is in an error, as it may be a secret.
+//   - A host with an address, user or port that is encrypted or a template has a Problem. Nothing is guessed.
+//   - Other content of a file is counted in Ignored. No value of it is in an error, because it may be a secret.
 //   - The size of a file, its hosts, its groups and the aliases of YAML are bounded.
 package inventory

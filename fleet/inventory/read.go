@@ -48,7 +48,7 @@ func ReadGenders(path string) (*Inventory, error) {
 	return newBuilder(path).genders(text)
 }
 
-// load returns the content of a file that may be read: a plain one that nobody runs.
+// load returns the content of a regular file that is not executable.
 func load(path string) (string, error) {
 	refuse := func(format string, args ...any) (string, error) {
 		return "", &Error{Path: path, Reason: fmt.Sprintf(format, args...)}
@@ -115,7 +115,7 @@ func isYAML(path, text string) bool {
 	return false
 }
 
-// sorted returns the counts of what was ignored.
+// sorted returns the counts of the ignored entries.
 func sorted(counts map[string]int) []Ignored {
 	var list []Ignored
 	for what, n := range counts {

@@ -90,7 +90,7 @@ func TestReadRefusesFiles(t *testing.T) {
 	}
 }
 
-// TestAliasBomb reads a small file whose aliases stand for more than a billion hosts.
+// TestAliasBomb reads a small file with aliases that expand to more than a billion hosts.
 func TestAliasBomb(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("x: {vars: &a0 {v: 1, w: 2}}\n")

@@ -27,7 +27,7 @@ func (v vars) with(over vars) vars {
 // problem says why one of the settings cannot be used.
 func (v vars) problem() string { return cmp.Or(v.address.problem, v.user.problem, v.port.problem) }
 
-// A value of a variable: its text, or what it is instead.
+// A value of a variable: its text, or a description of a value that is no text.
 type value struct {
 	text   string
 	opaque string // "encrypted with Ansible Vault", "a list"; "": a text
@@ -71,7 +71,7 @@ func portNumber(text string) int {
 	return int(n)
 }
 
-// plain returns the name of a variable as far as it can be one; a line that is none may hold a secret.
+// plain returns name if it looks like the name of a variable, else a description: the line may hold a secret.
 func plain(name string) string {
 	for i, r := range name {
 		if r != '_' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z') || i >= 64 {

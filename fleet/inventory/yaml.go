@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxNodes is how many values of a file are looked at, those behind each alias again for each of its uses. Without
-// it, a few lines of aliases could stand for billions of values.
+// maxNodes bounds the values that are read from a file. The values behind an alias count again for each of its uses:
+// otherwise a few lines of aliases could expand to billions of values.
 const maxNodes = 1_000_000
 
 // A yamlReader reads one file. The parser leaves aliases as they are, so that their cost is counted here.

@@ -1,4 +1,4 @@
-// Package mask replaces what differs between hosts that are alike: their names, addresses and clocks.
+// Package mask replaces the parts of outputs that differ between similar hosts: their names, addresses and clocks.
 //
 //	m := mask.New([]string{"web1.example.net", "192.0.2.7"})
 //	m.Line([]byte("04:30:14 up 3 days, 1 user, load average: 0.00, 0.01, 0.05"))
@@ -16,6 +16,6 @@
 //	<load>      the numbers after load average, and a line of /proc/loadavg
 //
 // A date alone stays, as does a time of day in minutes alone: the first may be a release, the second a ratio. A time
-// shortly after a word such as compiled, build, release, not after or expires stays, too: no clock has told it. The
-// spaces beside a replaced column of ps and top become one, as their number depends on the value.
+// shortly after a word such as compiled, build, release, not after or expires stays, too: it does not come from a
+// clock. The spaces beside a replaced column of ps and top become one, as their number depends on the value.
 package mask

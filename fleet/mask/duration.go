@@ -101,7 +101,7 @@ func (m *Mask) uptime(line []byte, i int) (from, to int, token string) {
 		return 0, 0, ""
 	}
 	before := spacesBefore(line, i)
-	known := false // what is before it: a time, or the host
+	known := false // a time or the host precedes it
 	if n := len(m.spans); n > 0 && m.spans[n-1].to == before {
 		known = m.spans[n-1].token == timeToken || m.spans[n-1].token == hostToken
 	}

@@ -34,8 +34,8 @@ func instant(line []byte, i int) int {
 	return end - i
 }
 
-// fixedWords are words before a time that no clock has told: that of a release or of a certificate. It is the same on
-// hosts that are alike, and where it is not, that is what people look for.
+// fixedWords are words before a time that does not come from a clock, but from a release or a certificate. It is
+// equal on similar hosts; where it differs, people look for that difference.
 var fixedWords = [][]byte{
 	[]byte("compil"), []byte("build"), []byte("built"), []byte("release"), []byte(" smp"), []byte("not before"),
 	[]byte("not after"), []byte("notbefore"), []byte("notafter"), []byte("expir"), []byte("valid"),
@@ -191,7 +191,8 @@ var (
 	}
 )
 
-// begins has the first two letters of the weekdays and months, as their numbers in the alphabet: most words are none.
+// begins has the first two letters of the weekdays and months, as their numbers in the alphabet: most words are
+// neither.
 var begins = func() (begins [32][32]bool) {
 	for _, list := range [][]string{weekdays, months} {
 		for _, n := range list {

@@ -76,8 +76,8 @@ func (m *Mask) find(line []byte) {
 	}
 }
 
-// at returns the replacement that begins at i, or of a number after a word that begins at i. to is 0 if there is none;
-// without a token, the text up to it stays.
+// at returns the replacement that begins at i, or of a number after a word that begins at i. to is 0 if nothing is
+// replaced; without a token, the text up to it stays.
 func (m *Mask) at(line []byte, i int) (from, to int, token string) {
 	c := line[i]
 	if c >= 0x80 || c == '|' || c == '`' {

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// names of the host whose outputs are in testdata.
+// names of the host that made the outputs in testdata.
 var names = []string{"web1.example.net", "192.0.2.7", "2001:db8::7"}
 
 // all masks each line of a text.
@@ -62,7 +62,7 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// TestSameOfAll checks that hosts which differ only in what is volatile say the same.
+// TestSameOfAll checks that outputs which differ only in volatile parts are equal.
 func TestSameOfAll(t *testing.T) {
 	hosts := []struct {
 		own  []string
@@ -155,8 +155,8 @@ func BenchmarkLine(b *testing.B) {
 	}
 }
 
-// BenchmarkHostile has long lines whose words seem to go on for ever: a byte of them must not cost more than one of
-// any other line by more than a few times.
+// BenchmarkHostile has long lines of words that never seem to end. A byte of them must cost at most a few times as
+// much as a byte of any other line.
 func BenchmarkHostile(b *testing.B) {
 	for _, unit := range []string{
 		"1 d ", "1d", "a-", "a:", "1.", "1:", "[ ", "up ", "   ", "pid ", "Nov 26 ", "04:30:14 ", "├─", "00:11:", "1,",

@@ -1,4 +1,4 @@
-// Package nodes finds the hosts that an expression means.
+// Package nodes finds the hosts that an expression selects.
 //
 //	book := nodes.Sources{
 //		Groups:      map[string]string{"web": "web[01-20].example.net", "front": "@web,lb[1-2]"},
@@ -27,7 +27,7 @@
 //
 // Promises:
 //   - A group that no source has, a pattern without a host and a group that contains itself are errors. So is a host
-//     whose address a source gives in a form that cannot be read here.
+//     with an address in a form that cannot be read here.
 //   - A source that could not be read is in Selection.Notes, and hides no other source.
 //   - The result depends on the expressions and the sources alone: order and names are the same each time.
 //   - The cost is bounded: no expression makes more than 100,000 names, also in between.

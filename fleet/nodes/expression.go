@@ -110,7 +110,7 @@ func (s *selecting) expression(text string) (*hosts, error) {
 	return all, nil
 }
 
-// exclusion returns the hosts of an expression that begins with !, all of whose terms are excluded.
+// exclusion returns the hosts of an expression that begins with !. All its terms are excluded.
 func (s *selecting) exclusion(text string) (*hosts, error) {
 	text = text[1:]
 	if err := free(text); err != nil {
@@ -216,7 +216,7 @@ func parse(text string) (destination.Destination, error) {
 	return d, nil
 }
 
-// with returns the entry with what the expression gives.
+// with returns the entry with the user and the port of the expression.
 func (e *entry) with(d destination.Destination) *entry {
 	w := *e
 	if d.User != "" {

@@ -65,7 +65,7 @@ func (s *selecting) union(all, other *hosts) error {
 	return nil
 }
 
-// exclude takes the hosts of other away, and notes if there are none.
+// exclude removes the hosts of other, and adds a note if all has none of them.
 func (s *selecting) exclude(all, other *hosts, what string) *hosts {
 	rest := all.filter(other, false)
 	if len(rest.list) == len(all.list) {

@@ -39,8 +39,7 @@ func (h Host) Target() string {
 type Selection struct {
 	Hosts []Host `json:"hosts"` // in the order of the expressions, each label once
 
-	// Notes say what the caller should know, though it is no error: an exclusion without effect, a source that
-	// could not be read.
+	// Notes are warnings for the caller: an exclusion without effect, a source that could not be read.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -166,7 +165,7 @@ func (s *selecting) wrap(err error, expression string) error {
 	return &Error{Expression: expression, Reason: err.Error()}
 }
 
-// label returns the label of a host with what an expression gives.
+// label returns the label of a host with the user and the port of an expression.
 func label(user, name string, port int) string {
 	if port > 0 {
 		if strings.Contains(name, ":") {

@@ -21,7 +21,7 @@ type Sources struct {
 	Genders     string                                  // a path; the source "genders"; "": none
 }
 
-// A Book is what sources said when they were read. It does not change, and any number of goroutines may use it.
+// A Book is the content of sources when they were read. It does not change, and any number of goroutines may use it.
 type Book struct {
 	sources []*source
 	byName  map[string]*source
@@ -120,7 +120,7 @@ func (b *Book) add(src *source) {
 	}
 }
 
-// A Count says what a source holds.
+// A Count describes the content of a source.
 type Count struct {
 	Name    string              `json:"name"` // for @name:group
 	Path    string              `json:"path,omitempty"`
@@ -130,7 +130,7 @@ type Count struct {
 	Error   string              `json:"error,omitempty"`
 }
 
-// Sources returns what was read, in the order in which it is searched, without empty sources.
+// Sources returns the content of the sources in the order of the search, without empty sources.
 func (b *Book) Sources() []Count {
 	var list []Count
 	for _, src := range b.sources {

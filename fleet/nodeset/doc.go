@@ -11,6 +11,6 @@
 // Promises:
 //   - Expand counts the names before it makes one: web[1-999999999] costs no more than its error.
 //   - Expand(Fold(names)) is the same set as names, if each of them is a Name.
-//   - Where names differ in one number, Fold writes what nodeset -f of ClusterShell 1.9.1 writes. Where they differ in
+//   - If names differ in one number, Fold writes the same as nodeset -f of ClusterShell 1.9.1. If they differ in
 //     several, it writes the same set.
 package nodeset

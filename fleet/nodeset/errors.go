@@ -18,7 +18,7 @@ func (e *SyntaxError) Error() string {
 // A SizeError says that a text has more names than its caller takes.
 type SizeError struct {
 	Pattern string
-	Names   uint64 // math.MaxUint64 also stands for any larger number
+	Names   uint64 // math.MaxUint64 also means any larger number
 	Most    int
 }
 

@@ -49,7 +49,7 @@ func split(text string) ([]string, error) {
 	}
 	var list []string
 	depth, begin := 0, 0
-	comma := false // the last separator, of which a name must follow
+	comma := false // the last separator, which a name must follow
 	for i := 0; i <= len(text); i++ {
 		switch {
 		case i < len(text) && text[i] == '[':

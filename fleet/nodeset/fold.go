@@ -42,7 +42,7 @@ func Fold(names []string) string {
 	return strings.Join(append(parts, slices.Compact(quoted)...), ",")
 }
 
-// mark stands for a number in a pattern. It begins like that of ClusterShell, so that patterns sort as there, and no
+// mark replaces a number in a pattern. It begins like that of ClusterShell, so that patterns sort as there, and no
 // Name has its NUL.
 const mark = "%s\x00"
 
@@ -114,7 +114,7 @@ func fold(rows []row) []row {
 	return rows
 }
 
-// join joins the rows that are equal but for their number i.
+// join joins the rows that are equal except for their number i.
 func join(rows []row, i int) []row {
 	var joined []row
 	at := make(map[string]int, len(rows))

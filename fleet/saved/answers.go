@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Answers are what hosts have said to one command.
+// Answers are the results of hosts for one command.
 type Answers struct {
 	Command string    // as a line
 	Began   time.Time // of the run
 	Hosts   []Answer  // in the order of the run; their labels are unique
 }
 
-// An Answer is that of one host: an exit code with two outputs, or the reason why there is none.
+// An Answer is the result of one host: an exit code with two outputs, or the reason why it has no exit code.
 type Answer struct {
 	Label  string
 	Names  []string // further names and addresses of the host, which groups.Volatile masks

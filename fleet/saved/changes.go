@@ -10,9 +10,9 @@ import (
 	"ptyctl/fleet/mask"
 )
 
-// Changes compares two Answers host by host, and returns the hosts with the same change as one group: its stdout is the
-// change, empty if there is none, and its exit code 1 if there is one. A host without an exit code in one of them is a
-// failure. With groups.Volatile, what differs between two moments is masked. n counts the hosts of both.
+// Changes compares two Answers host by host, and returns the hosts with the same change as one group: its stdout is
+// the change or empty, and its exit code is 1 if there is a change. A host without an exit code in one of them is a
+// failure. With groups.Volatile, values that change from moment to moment are masked. n counts the hosts of both.
 func Changes(before, after *Answers, normalize groups.Normalize) (set *groups.Set, n int) {
 	set = groups.New(groups.Options{Whole: true}) // the change of a change is no help
 	old := make(map[string]*Answer, len(before.Hosts))
@@ -58,7 +58,7 @@ func missing(before, after *Answer) string {
 	return ""
 }
 
-// changeOf returns what differs between two answers of a host, as lines.
+// changeOf returns the difference between two answers of a host, as lines.
 func changeOf(old, now *Answer, volatile bool) string {
 	var b strings.Builder
 	if *old.Exit != *now.Exit {

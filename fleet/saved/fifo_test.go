@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A FIFO that nobody writes to is an error at once, and no wait.
+// Reading a FIFO without a writer fails at once instead of waiting.
 func TestFIFO(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

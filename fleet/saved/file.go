@@ -84,7 +84,8 @@ func write(w io.Writer, a *Answers, room int) error {
 	return e.Encode(f)
 }
 
-// newText gives an output its form. Bytes that JSON would make six of are in base64, and so is what is no text.
+// newText returns the form of an output in the file. Outputs that are not text are in base64, and so are outputs with
+// bytes that JSON would write as six.
 func newText(o Output) fileText {
 	plain := utf8.Valid(o.Head) && utf8.Valid(o.Tail)
 	for _, part := range [][]byte{o.Head, o.Tail} {

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// output is one of which all is kept.
+// output returns an Output that keeps all bytes.
 func output(text string) Output {
 	return Output{Head: []byte(text), Total: int64(len(text)), Sum: sha256.Sum256([]byte(text))}
 }
@@ -99,7 +99,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// changesByHost returns the change of each host, or why there is none.
+// changesByHost returns the change of each host, or the reason for no change.
 func changesByHost(normalize groups.Normalize) map[string]string {
 	set, _ := Changes(before, after, normalize)
 	r := set.Report(groups.Limits{Bytes: 10_000, Odd: 10})

@@ -44,7 +44,7 @@ func (f *File) Close() {
 	f.disk = nil
 }
 
-// A machine is one for package filecopy: what a copy of a tree needs is not there.
+// A machine implements the files of package filecopy for one file, without the methods that copying a tree needs.
 type machine struct {
 	term.CopyFiles // nil
 	f              *File
@@ -180,7 +180,7 @@ func (f *File) spillLocked() error {
 	return err
 }
 
-// failed says what has failed, without the path: it is none of the caller's.
+// failed describes the failure without the path, which the caller should not know.
 func failed(err error) error {
 	if err == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// What was written is read, whether it fits into memory or not, and nothing is left of it afterwards.
+// A File returns the written data, whether it fits into memory or not, and leaves nothing behind.
 func TestFile(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
