@@ -11,8 +11,8 @@ import (
 )
 
 // commands is a connection without a terminal, for commands on channels of their own: the accounts of git and of
-// deployment tools often allow nothing else, and an unasked-for shell would run their command. It is a
-// term.Transport whose terminal has ended before it began.
+// deployment tools often allow nothing else, and an unasked-for shell would run their command. It is a term.Transport
+// with a terminal that has already ended.
 type commands struct {
 	c        *Client
 	why      string // why there is no terminal

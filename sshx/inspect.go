@@ -51,8 +51,8 @@ var ErrNoAgent = auth.ErrNoAgent
 // refusal.
 func (h *InspectedHost) Planned() bool { return h.cred != nil }
 
-// ProxyProgram returns the program of the host's ProxyCommand, as PATH leads to it; empty if there
-// is none, or if only the shell can tell.
+// ProxyProgram returns the path of the host's ProxyCommand program, found in PATH. It is empty without a
+// ProxyCommand, or if only the shell can tell.
 func (h *InspectedHost) ProxyProgram() (path string, err error) {
 	return reach.Command{Line: h.Config.ProxyCommand}.Program()
 }

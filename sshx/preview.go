@@ -34,9 +34,9 @@ func (n *Network) Plan(ctx context.Context, t term.Target) (term.Plan, error) {
 	return r.Plan(true), nil
 }
 
-// Judge does what OpenShell does before it sends the first byte to any host: it submits the plan for t to approve, and
-// looks for the host keys that a strict policy needs. It returns the plan; the error is the one with which OpenShell
-// would refuse t then.
+// Judge does the same as OpenShell before the first byte to any host: it submits the plan for t to approve, and looks
+// for the host keys that a strict policy needs. It returns the plan; the error is the one with which OpenShell would
+// refuse t then.
 func (n *Network) Judge(ctx context.Context, t term.Target, approve term.Approve) (term.Plan, error) {
 	r, err := plan.Login(ctx, t, n.o.settings())
 	if err != nil {
@@ -58,7 +58,7 @@ func (n *Network) Judge(ctx context.Context, t term.Target, approve term.Approve
 	return r.Plan(false), nil
 }
 
-// admitted returns the error for a hop whose host key no file has, where only a recorded one is accepted.
+// admitted returns the error for a hop without a recorded host key, if only recorded keys are accepted.
 func admitted(h *plan.Hop) error {
 	keys, err := hostkeys.NewVerifier(h.Host, h.Port, nil, h.HostKeys)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"ptyctl/term"
 )
 
-// commandError converts the end of a ProxyCommand in a step of a login to one that the caller can
-// act on, and records that the program is what failed. It returns nil for other errors, and for an
-// end that the server caused.
+// commandError converts the end of a ProxyCommand in a step of a login to one that the caller can act on, and records
+// that the program failed. It returns nil for other errors, and for an end that the server caused.
 func commandError(h *plan.Hop, l *steps, step string, failure term.ConnectFailure, err error) error {
 	program, ok := errors.AsType[*reach.CommandEnded](err)
 	if !ok || program.Quiet() || step == stepAuth {

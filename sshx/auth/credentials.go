@@ -75,7 +75,7 @@ func (c *Credentials) offersPrivateKey() bool {
 // offersSigners reports whether the operator's signers are offered.
 func (c *Credentials) offersSigners() bool { return c.Method != "private_key" && c.Method != "agent" }
 
-// An Account is where to log in, and with what.
+// An Account is the place to log in, and the credentials for it.
 type Account struct {
 	Name string // user@host:port, for messages
 	User string

@@ -14,7 +14,7 @@
 //
 //   - A credential is compared with the operator's rules directly before its use, when the
 //     host's key is known.
-//   - A host whose key contradicts the record receives no password and no answer (Distrust).
+//   - A host with a key that contradicts the record receives no password and no answer (Distrust).
 //   - The caller's password is sent once. A passphrase is asked only for a key that the server
 //     accepts, where the key's public half is known.
 //   - A Record has names and fingerprints, never a secret.

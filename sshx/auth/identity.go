@@ -112,7 +112,7 @@ func CallerKey(c Credentials) (ssh.Signer, error) {
 	}
 }
 
-// callersKey is what messages call the key that the caller has passed.
+// callersKey is the name in messages of the key that the caller has passed.
 const callersKey = "the private key of the call"
 
 // unreadableKey returns why a private key cannot be read, and the remedy.

@@ -28,7 +28,7 @@ type Record struct {
 	Untried []string   // names of the keys that were left when the server ended the login
 	offered []string   // fingerprints of the keys offered, or of their certificates
 	Notes   []string   // reasons why a key or a method was not used
-	Lacked  term.Field // what the caller could have given, and has not; empty: nothing known
+	Lacked  term.Field // the credential that the caller could have given; empty: unknown
 	Last    string     // method of the current attempt; after success, the successful one
 	abort   error      // set when a question was declined: no further attempt is made
 }

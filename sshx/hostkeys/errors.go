@@ -162,7 +162,7 @@ func (e *RevokedError) Error() string {
 	return e.Fact() + ": it may be stolen; do not connect, and ask the host's owner for its new key"
 }
 
-// Fact is the message without what to do.
+// Fact is the message without the advice.
 func (e *RevokedError) Fact() string {
 	what := "the host key"
 	if e.Entry.Fingerprint != e.Fingerprint {

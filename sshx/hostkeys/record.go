@@ -21,8 +21,8 @@ type notRecordableError struct{ reason string }
 
 func (e *notRecordableError) Error() string { return e.reason }
 
-// errKeepsNothing is the error of a file that is not made to keep keys, such as /dev/null: whoever named it wants none
-// to be kept.
+// errKeepsNothing is the error of a file that cannot keep keys, such as /dev/null: a user who configures it wants no
+// keys to be kept.
 var errKeepsNothing = errors.New("keeps nothing: it is not a regular file")
 
 // keptRecord is the reason under Options.KeepRecord.

@@ -29,7 +29,7 @@ func (s *Slots) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.
 	defer r.CloseInput()
 	opening, cancel := context.WithTimeout(ctx, RequestLimit)
 	defer cancel()
-	ctx, abandon := context.WithCancelCause(ctx) // by a writer of the caller's that panics
+	ctx, abandon := context.WithCancelCause(ctx) // if a writer of the caller panics
 	defer abandon(nil)
 	stdout, stderr = term.SafeWriter(stdout, abandon), term.SafeWriter(stderr, abandon)
 	for attempt := 1; ; attempt++ {

@@ -216,8 +216,8 @@ func (l *late) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// TestExecOnBusyMachine checks that output which has ended, and which nobody has had the time to read, is of no background
-// process. It takes real time, as TestExecLeavesWritersAlone.
+// TestExecOnBusyMachine checks that output which has ended, but was not yet read for lack of time, is not taken for
+// that of a background process. It takes real time, like TestExecLeavesWritersAlone.
 func TestExecOnBusyMachine(t *testing.T) {
 	l := sshtest.New(t)
 	l.Server(sshtest.Addr1, sshserver.Config{})

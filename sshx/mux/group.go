@@ -42,7 +42,7 @@ func (c *group) join() {
 	c.n++
 }
 
-// leave ends what join began.
+// leave undoes join.
 func (c *group) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -151,8 +151,8 @@ func (k *Link) broken(err error) error {
 // is reports whether the server names that software (RFC 4253 section 4.2).
 func (k *Link) is(software string) bool { return strings.HasPrefix(k.Version, "SSH-2.0-"+software) }
 
-// answersInOrder reports whether an answer of the server comes behind what it had to send before it was asked, on any
-// channel.
+// answersInOrder reports whether the server sends an answer only after all data that it had to send before the
+// question, on any channel.
 func (k *Link) answersInOrder() bool { return k.is("OpenSSH") || k.is("dropbear") }
 
 // LostSoon returns why the link has ended, or nil if it works. The channels of a lost

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// answering is a connection whose server answers after a time.
+// answering is a connection to a server that answers after a delay.
 type answering struct {
 	ssh.Conn
 	after time.Duration

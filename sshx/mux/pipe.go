@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A pipe passes what one goroutine writes to another that reads. Like io.Pipe, it has no memory of its own, and closing
-// it ends a Read and a Write that wait.
+// A pipe passes data from a goroutine that writes to another that reads. Like io.Pipe, it has no memory of its own,
+// and closing it ends a Read and a Write that wait.
 //
 // An io.Pipe wakes the writer after each Read. Here it sleeps until all of its data is read: the library reads a packet
 // of SFTP in three or four parts, and one of 256 KiB is sent in eight. On two busy processors

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 )
 
-// What passes a pipe is what passes an io.Pipe, whatever the sizes of the parts in which it is written and read.
+// A pipe passes the same data as an io.Pipe, whatever the sizes of the written and read parts.
 func TestPipeAsIOPipe(t *testing.T) {
 	slowOut, slowIn := io.Pipe()
 	p := newPipe()

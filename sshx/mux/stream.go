@@ -67,7 +67,7 @@ func (k *Link) notForwarded(address string, refused *ssh.OpenChannelError) error
 	return e
 }
 
-// directTCPIP is the payload of the request for such a channel. The address of the client is not told.
+// directTCPIP is the payload of the request for such a channel. The address of the client is not sent.
 func directTCPIP(host string, port int) []byte {
 	return ssh.Marshal(struct {
 		Host       string
@@ -77,8 +77,8 @@ func directTCPIP(host string, port int) []byte {
 	}{host, uint32(port), "127.0.0.1", 0})
 }
 
-// Close implements term.Stream. It does not wait: a frozen server accepts no packet. It discards what the server has sent
-// and nobody has read, which would otherwise stay in memory until the server confirms: a hostile one never does.
+// Close implements term.Stream. It does not wait: a frozen server accepts no packet. It discards unread data of the
+// server, which would otherwise stay in memory until the server confirms the close: a hostile server never does.
 func (s *Stream) Close() error {
 	s.k.wg.Go(func() { _ = s.Channel.Close() })
 	for _, unread := range []io.Reader{onlyReader{s}, s.Stderr()} {

@@ -38,8 +38,8 @@ func (u *unread) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// What a server has sent and nobody has read does not stay in memory once the stream is closed, although the server never
-// confirms that.
+// Unread data of a server does not stay in memory once the stream is closed, although the server never confirms the
+// close.
 func TestStreamCloseDiscards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})

@@ -1,5 +1,5 @@
-// Package plan decides how a host is reached and logged in to, before a packet is sent: what
-// ssh_config(5), the call and the operator's limits make of a term.Target.
+// Package plan decides how a host is reached and logged in to, before a packet is sent: it applies ssh_config(5), the
+// call and the operator's limits to a term.Target.
 //
 //	route, err := plan.Login(ctx, target, settings)
 //	err = route.Judge(ctx, approve) // a policy may refuse the plan, or narrow it

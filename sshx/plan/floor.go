@@ -170,7 +170,7 @@ func denied(field term.Field, by term.Setting, format string, args ...any) error
 	}
 }
 
-// operatorsOwn is the refusal of what only the operator's ssh_config may set.
+// operatorsOwn is the refusal of a setting that only the operator's ssh_config may have.
 func operatorsOwn(format string, args ...any) error {
 	return &term.Error{
 		Kind:  term.PolicyDenied,

@@ -106,7 +106,7 @@ func (h *Hop) Login() term.Login {
 	return term.Login{Hop: h.Index, User: h.User, Host: h.Host, Port: h.Port, Names: h.Vouched, Secret: h.Secret}
 }
 
-// Peer returns h as the far side of a connection, whose key has this proof.
+// Peer returns h as the far side of a connection with this proof of its host key.
 func (h *Hop) Peer(proof term.HostKeyProof) term.Peer {
 	if !h.proves() {
 		proof = ""

@@ -136,7 +136,7 @@ func newPlanning(ctx context.Context, t term.Target, o Settings) (*Planning, []s
 }
 
 // callersPath returns a path of the caller that is relative to a folder other than this process's; ok is false if the
-// path means the same here, or is none.
+// path means the same here, or is not a path.
 func callersPath(ctx context.Context, path string) (whole string, ok bool) {
 	env := term.EnvironmentFrom(ctx)
 	if env == nil || path == "" || strings.EqualFold(path, "none") || filepath.IsAbs(path) {
@@ -265,8 +265,8 @@ func (p *Planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 	return cfg, nil
 }
 
-// unsupported is the refusal of a host whose configuration needs a feature not done here, or what
-// the operator does not allow.
+// unsupported is the refusal of a host if its configuration needs an unsupported feature, or a program that the
+// operator does not allow.
 func (p *Planning) unsupported(host string, refusals []sshconfig.Refusal) error {
 	why, allowable := make([]string, len(refusals)), true
 	for i, r := range refusals {

@@ -62,7 +62,7 @@ func (p *Planning) trust(ctx context.Context, cfg *sshconfig.Config, h *Hop, tar
 		// caller may name any file, none of the caller's files is written.
 		o.ReadOnly = len(p.o.CallerPaths) == 0
 	}
-	// A file of the operator's decides even if the caller names it, too.
+	// A file of the operator decides even if the caller names it, too.
 	for _, file := range callers {
 		if !slices.Contains(o.UserFiles, file) && !slices.Contains(o.GlobalFiles, file) {
 			o.CallerFiles = append(o.CallerFiles, file)

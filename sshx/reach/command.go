@@ -23,13 +23,13 @@ type Command struct {
 	Where string // the file and line that names it
 }
 
-// endGrace is how long a program whose output has ended, or that was told to end, may take before it is killed.
+// endGrace is how long a program may run after the end of its output, or after a request to end, before it is killed.
 const endGrace = 300 * time.Millisecond
 
 // maxSaid is the most bytes kept of a program's standard error: the last ones.
 const maxSaid = 2 << 10
 
-// CommandEnded is the error of a connection whose program has ended.
+// CommandEnded is the error of a connection after the end of its program.
 type CommandEnded struct {
 	Code  int    // exit status; -1 if a signal ended it
 	Path  string // the PATH of the program
@@ -175,7 +175,7 @@ func (c *commandConn) finish() {
 		}()
 		grace := time.NewTimer(endGrace)
 		defer grace.Stop()
-		select { // a program whose output has ended is about to end itself
+		select { // after the end of its output, a program is about to end
 		case <-exited:
 		case <-grace.C:
 		case <-c.closed:

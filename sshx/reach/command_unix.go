@@ -30,7 +30,7 @@ func (g *group) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// hangUp tells the group that the connection has ended, as ssh(1) tells its program.
+// hangUp signals the end of the connection to the group, as ssh(1) does to its program.
 func (g *group) hangUp() { _ = unix.Kill(-g.id, unix.SIGHUP) }
 
 // kill kills the group. Its number is not reused while the group has a member.

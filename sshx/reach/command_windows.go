@@ -66,7 +66,7 @@ func (g *group) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// hangUp does nothing: Windows has no such signal, and the end of its input tells the program.
+// hangUp does nothing: Windows has no such signal, and the program sees the end of its input.
 func (g *group) hangUp() {}
 
 // kill ends the programs of the job.

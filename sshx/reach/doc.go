@@ -1,5 +1,5 @@
-// Package reach makes the network connection to the first server of a route: by TCP, through a
-// SOCKS5 or HTTP proxy, or through a program of the operator's (ProxyCommand).
+// Package reach makes the network connection to the first server of a route: by TCP, through a SOCKS5 or HTTP proxy,
+// or through a program of the operator (ProxyCommand).
 //
 //	server := &reach.Endpoint{Host: "web1", Port: 22, Family: "tcp", Attempts: 1}
 //	conn, err := server.Reach(ctx, progress)

@@ -21,7 +21,7 @@ func hold(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	return &heldConn{conn, release}, nil
 }
 
-// A heldConn is a connection whose socket is held until Close.
+// A heldConn is a connection that holds its socket until Close.
 type heldConn struct {
 	net.Conn
 	release func()

@@ -26,7 +26,7 @@ type Config struct {
 	ConnectionAttempts int           // at least 1
 	TCPKeepAlive       bool
 	ProxyJump          []Jump // jump hosts in the order of connection
-	ProxyCommand       string // for "$SHELL -c"; only an allowed one of the operator's
+	ProxyCommand       string // for "$SHELL -c"; only an allowed one of the operator
 
 	KexAlgorithms            []string
 	Ciphers                  []string

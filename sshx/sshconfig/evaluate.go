@@ -151,7 +151,7 @@ func (k *Keyword) check(in input, origin Origin) ([]string, error) {
 	if err != nil || !origin.Caller() {
 		return args, err
 	}
-	// These values reach a command line of the operator's through %-tokens.
+	// These values reach a command line of the operator through %-tokens.
 	switch k.Name {
 	case "HostName", "HostKeyAlias":
 		if !validHost(args[0]) {

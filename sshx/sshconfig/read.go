@@ -39,8 +39,8 @@ func (e *FileError) Error() string { return fmt.Sprintf("configuration file %s: 
 // Unwrap returns the cause, such as fs.ErrNotExist.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// PermissionError is a file of the operator's, or an included one, that other users could
-// have written. OpenSSH refuses such files too.
+// PermissionError is the error of a file of the operator, or an included one, that other users could have written.
+// OpenSSH refuses such files too.
 type PermissionError struct {
 	File   string
 	Reason string

@@ -11,9 +11,9 @@ import (
 // Include there. It is empty if it cannot be determined: see errSystemFolder.
 var systemFolder, errSystemFolder = systemDir(runtime.GOOS, programData)
 
-// systemDir returns the folder of the system-wide configuration of OpenSSH on goos. On Windows it
-// is in the folder that the system, not the environment, names as ProgramData: a relative path
-// would be in the working folder, whose owner would decide about hosts and keys.
+// systemDir returns the folder of the system-wide configuration of OpenSSH on goos. On Windows it is in the folder
+// that the system, not the environment, names as ProgramData: a relative path would be in the working folder, and the
+// owner of that folder would decide about hosts and keys.
 func systemDir(goos string, programData func() (string, error)) (string, error) {
 	if goos != "windows" {
 		return "/etc/ssh", nil

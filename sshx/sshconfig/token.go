@@ -112,9 +112,9 @@ func expand(s string, t tokens, env func(string) (string, error)) (string, error
 	return b.String(), nil
 }
 
-// expandCommand is expand for a command line of the operator's. A shell reads the result, so
-// a host, or a user that the operator has not written out, must not contain a character that
-// a shell interprets, and must not pass for an option.
+// expandCommand is expand for a command line of the operator. A shell reads the result, so a host, or a user that the
+// operator has not written out, must not contain a character that a shell interprets, and must not pass for an
+// option.
 func (e *evaluator) expandCommand(command string, t tokens) (string, error) {
 	for _, letter := range []byte("hjknr") {
 		if letter == 'r' && !e.origin("User").Caller() && t['r'] == e.user() {
