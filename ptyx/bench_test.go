@@ -106,7 +106,7 @@ func BenchmarkKeystroke(b *testing.B) {
 	t := open(
 		b,
 		sh("stty raw echo; echo up; exec cat >/dev/null"),
-	) // raw, but for the echo: a line would be full after 4,095
+	) // raw, except for the echo: a line would be full after 4,095
 	until(b, t, "up\n")
 	p := make([]byte, 64)
 	for b.Loop() {

@@ -87,8 +87,8 @@ func (c *family) start(cmd *exec.Cmd) (tag uint64, err error) {
 // watchAgain is the least time between two watchers.
 const watchAgain = time.Minute
 
-// watch starts a watcher if there must be one and is none: the first program starts the first. Without room for one the
-// program starts all the same.
+// watch starts a watcher if one is required and none runs. The first program starts the first watcher. If no watcher
+// can be started, the program still starts.
 func (c *family) watch() {
 	if !c.adopting() || !limitsEnabled.Load() {
 		return

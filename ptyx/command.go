@@ -120,7 +120,7 @@ func checkArguments(o term.LocalOptions) error {
 	return nil
 }
 
-// checkText checks one argument or variable, which messages call what.
+// checkText checks one argument or variable. what is its name in messages.
 func checkText(field term.Field, what, text string) error {
 	switch {
 	case strings.IndexByte(text, 0) >= 0:

@@ -22,7 +22,7 @@ func EnableLimits() {}
 // Supervise does nothing: Windows has no orphans to adopt.
 func Supervise() (stop func(), err error) { return func() {}, nil }
 
-// limitsUnsupported returns what cannot be enforced and the reason.
+// limitsUnsupported returns the limit that cannot be enforced, and the reason.
 func limitsUnsupported(term.Limits) (term.Field, string) {
 	return term.FieldLimits, "limits are not supported on Windows; leave them out"
 }
@@ -80,8 +80,8 @@ func startTerminal(c command, size term.PTY) (*Terminal, error) {
 	return t, nil
 }
 
-// watch waits for the program, ends what it has left running, and then closes the
-// console, so that the reader gets the last output and then the end.
+// watch waits for the program, ends the processes that it left behind, and then closes the console, so that the
+// reader gets the last output and then the end.
 func (t *Terminal) watch() {
 	_, _ = windows.WaitForSingleObject(t.process, windows.INFINITE)
 	var code uint32
@@ -192,7 +192,7 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	defer r.CloseInput()
 	g.mu.Lock()
 	refused := g.used
-	ctx, abandon := context.WithCancelCause(ctx) // by a writer of the caller's that panics
+	ctx, abandon := context.WithCancelCause(ctx) // if a writer of the caller panics
 	stop := func() { abandon(nil) }
 	if !refused {
 		g.used, g.running = true, stop

@@ -76,8 +76,8 @@ func TestOthersTurn(t *testing.T) {
 	}
 }
 
-// What it costs to find that a program has left nothing behind: among the children of this process, and in the table of
-// all processes, with so many others on the machine.
+// BenchmarkMembers measures the cost to find that a program left no process behind: among the children of this
+// process, and in the table of all processes, with a number of other processes on the machine.
 func BenchmarkMembers(b *testing.B) {
 	children.adopt(true)
 	defer children.adopt(false)

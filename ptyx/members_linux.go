@@ -23,7 +23,7 @@ func (p *process) members() []processes.Process {
 	return p.anywhere()
 }
 
-// steadyTries is how often below looks at processes of which some have just ended.
+// steadyTries is how often below tries again because some processes have just ended.
 const steadyTries = 8
 
 var errUnsteady = errors.New("the processes of the program end as fast as they are looked at")

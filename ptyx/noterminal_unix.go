@@ -35,10 +35,10 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	}
 	g.used = true
 	g.mu.Unlock()
-	ctx, abandon := context.WithCancelCause(ctx) // by a writer of the caller's that panics
+	ctx, abandon := context.WithCancelCause(ctx) // if a writer of the caller panics
 	defer abandon(nil)
 	exit, err := g.run(ctx, r, term.SafeWriter(stdout, abandon), term.SafeWriter(stderr, abandon))
-	if err != nil { // it never ran: the end of Read would hide why from those who wait for both
+	if err != nil { // it never ran: the end of Read would hide the reason from a caller that waits for both
 		return exit, err
 	}
 	defer g.over()

@@ -26,7 +26,7 @@ type process struct {
 	guard  *guard        // limits its processes; nil without a limit
 	exited chan struct{} // closed when it and its processes have ended
 
-	starter int64 // KiB: what the system may count of the memory of this process as its own; 0: nothing
+	starter int64 // KiB: the memory of this process that the system may count as the program's own; 0: nothing
 
 	exit term.Exit // valid after exited is closed
 

@@ -21,7 +21,7 @@ func EnableLimits() {}
 // Supervise does nothing: the system's init adopts orphans.
 func Supervise() (stop func(), err error) { return func() {}, nil }
 
-// limitsUnsupported returns what cannot be enforced and the reason.
+// limitsUnsupported returns the limit that cannot be enforced, and the reason.
 func limitsUnsupported(term.Limits) (term.Field, string) {
 	return term.FieldLimits, "limits are not supported on " + runtime.GOOS + "; leave them out"
 }

@@ -50,8 +50,8 @@ func hasEnded(pid, options int) bool {
 func maxRSS(ru *syscall.Rusage) int64 { return int64(ru.Maxrss) } //nolint:unconvert // 32 bits on some processors
 
 // starterMemory returns the largest memory of this process so far in KiB. A new program begins in the memory of its
-// starter, and Linux counts that as its own (getrusage(2) on execve). A larger value is the program's; of a smaller one
-// nothing is known. The shim, which has less memory, makes no difference.
+// starter, and Linux counts that as its own (getrusage(2) on execve). A larger value is the program's own; a smaller
+// one says nothing about it. The shim, which has less memory, makes no difference.
 func starterMemory() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

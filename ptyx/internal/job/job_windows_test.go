@@ -96,7 +96,7 @@ func program(t *testing.T, mode string) term.Transport {
 	return tr
 }
 
-// What a program has left running ends with it, also if it holds the output open.
+// Processes that a program leaves behind end with it, even if they hold the output open.
 func TestChildrenEndWithTheProgram(t *testing.T) {
 	first := make(chan string, 1)
 	exit, err := program(t, "spawn").(term.Execer).Exec(t.Context(), term.ExecRequest{}, &lineWriter{first: first}, io.Discard)

@@ -23,9 +23,10 @@ var (
 // steadyTries is how often a list that changes is read again.
 const steadyTries = 16
 
-// Adopted returns the children of this process that it has adopted as orphans, and perhaps others. The kernel lists an
-// orphan with the first living thread of its new parent (find_new_reaper, find_alive_thread in kernel/exit.c), and Go
-// never ends the first thread. An error means that they are not known, and not that there are none.
+// Adopted returns the children of this process that it has adopted as orphans, and perhaps others. The kernel lists
+// an orphan with the first living thread of its new parent (find_new_reaper, find_alive_thread in kernel/exit.c), and
+// Go never ends the first thread. An error means that they are unknown; it does not mean that there are no such
+// children.
 //
 // Dead ones that are not yet reaped are among them. The kernel may leave out a child while another one is reaped. Two
 // equal readings in a row therefore count as one.

@@ -77,7 +77,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// A kernel without lists is told apart from a process without children.
+// A kernel without lists is distinguished from a process without children.
 func TestNoLists(t *testing.T) {
 	defer func(had string) { processes.ListName = had }(processes.ListName)
 	processes.ListName = "no-such-list"
@@ -90,7 +90,7 @@ func TestNoLists(t *testing.T) {
 	}
 }
 
-// A process whose first thread has ended lives as long as another thread.
+// A process lives as long as one of its threads, even after its first thread has ended.
 func TestDeadFirstThread(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "python3", "-c", `
 import ctypes, sys, threading, time
@@ -142,7 +142,7 @@ func TestReusedNumber(t *testing.T) {
 	}
 }
 
-// A tag is found behind fork and exec, and tells programs and families apart.
+// A tag is found after fork and exec, and distinguishes programs and families.
 func TestTag(t *testing.T) {
 	mark, own := processes.NewTag()
 	other, _ := processes.NewTag()

@@ -37,7 +37,7 @@ func ReadStat(pid int) (s Stat, ok bool) {
 	return Stat{
 		PID:    pid,
 		Parent: parent,
-		// A process whose first thread has ended is shown as a zombie while its other threads run.
+		// After the end of its first thread, a process is shown as a zombie while its other threads run.
 		Dead:    state == 'X' || state == 'Z' && threads <= 1,
 		Started: string(f[fieldStarted]),
 	}, true

@@ -37,7 +37,7 @@ var watcherEnv = []string{"GOMAXPROCS=1", "GOGC=10"}
 // lastGrace is the time that the processes of a killed process have between a signal and their death.
 const lastGrace = 150 * time.Millisecond
 
-// An order says whose processes a watcher ends.
+// An order names the processes that a watcher ends.
 type order struct {
 	Family  Family
 	Session int32 // the session of the watched process; its members stay
@@ -63,8 +63,8 @@ func StartWatcher() (*Watcher, error) {
 	cmd := &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{watcherName, WatcherArg}, Env: watcherEnv, Dir: "/",
 		ExtraFiles: []*os.File{read},
-		// A signal to the process group of this process is not for the watcher. It stays in the session, whose number is
-		// not reused so.
+		// A signal to the process group of this process must not reach the watcher. The watcher stays in the session,
+		// so that the session's number is not reused.
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if err := cmd.Start(); err != nil {
