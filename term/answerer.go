@@ -10,7 +10,7 @@ type Login struct {
 	Port    int          // of the host
 	Names   []string     // the names by which the operator's own settings lead to this host
 	HostKey HostKeyProof // the proof of the host's key by the operator's record
-	Given   []string     // what the Answerer has named in this login before
+	Given   []string     // the names that the Answerer returned in this login before
 	Secret  string       // the name of the secret that the caller wants for it; empty: none
 }
 
@@ -21,9 +21,9 @@ type Answerer interface {
 	// authentication that has questions is tried.
 	Expects(l Login) bool
 
-	// Answer returns an answer, and its name for Login.Given. An empty name means that there is none, and the person is
-	// asked; the error *PersonAnswers means that the person must be the operator's. Another error, which is an *Error,
-	// ends the login. ctx carries the Actor that opens the connection.
+	// Answer returns an answer, and its name for Login.Given. An empty name means no answer: the person is asked. The
+	// error *PersonAnswers means that a person of the operator must answer. Any other error is an *Error, and ends
+	// the login. ctx carries the Actor that opens the connection.
 	Answer(ctx context.Context, l Login, q Prompt) (answer, name string, err error)
 }
 
@@ -35,7 +35,8 @@ func WithPerson(ctx context.Context, waits func(w Waiting) (over func())) contex
 	return context.WithValue(ctx, personKey{}, waits)
 }
 
-// AwaitPerson tells the context's login, if there is one that wants to know, that it waits for a person until over is called.
+// AwaitPerson reports to the context's login, if it registered for that, that it waits for a person until over is
+// called.
 func AwaitPerson(ctx context.Context, w Waiting) (over func()) {
 	if waits, ok := ctx.Value(personKey{}).(func(w Waiting) (over func())); ok {
 		return waits(w)

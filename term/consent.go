@@ -15,7 +15,7 @@ type Consent struct { // the rule that demands it
 	Env      string // NAME=value of the caller's variables, one per line
 	Text     string // the command, or the text to type
 	Typed    bool   // Text is to be typed
-	Person   bool   // a person of the operator's must agree, and not the one at the client
+	Person   bool   // a person of the operator must agree, and not the one at the client
 	Secret   string // name of the secret that is wanted; empty: none
 	Value    bool   // the person gives the value of Secret
 	Lasting  bool   // as in SecretQuestion

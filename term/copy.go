@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// CopyFiles are Files that can be one end of a copy: whole files are read and written there in blocks, several of which
+// CopyFiles are Files that can be one end of a copy: whole files are read and written there in blocks. Several blocks
 // may be under way.
 //
 // As with Files, errors are *Error, and paths are those of the machine. The methods and those of the files that they

@@ -18,8 +18,8 @@ type Kind string
 // begun under it ends then, too, where a call that is canceled for another reason may leave something running.
 var ErrStopping = errors.New("ptyctl is stopping")
 
-// CanceledMsg is the message of a call that ended with ctx: otherwise, unless that promises what does not outlive the
-// program, which is stopping.
+// CanceledMsg is the message of a call that ended with ctx: otherwise, unless the program is stopping, because then
+// the promises of that text would be false.
 func CanceledMsg(ctx context.Context, otherwise string) string {
 	if errors.Is(context.Cause(ctx), ErrStopping) {
 		return "ptyctl is stopping, which ends its sessions; what they have shown cannot be read again"
@@ -52,7 +52,7 @@ const (
 	Internal        Kind = "INTERNAL"         // a fault in ptyctl
 	AccessDenied    Kind = "ACCESS_DENIED"    // refused by a file's permissions, here or on the far side
 	NodeUnreachable Kind = "NODE_UNREACHABLE" // another node does not answer, and nothing was done there
-	NodeSilent      Kind = "NODE_SILENT"      // another node does not answer; what it has done is unknown
+	NodeSilent      Kind = "NODE_SILENT"      // another node does not answer; whether it acted is unknown
 )
 
 // Error makes a Kind an error, so that it can be the target of errors.Is.

@@ -12,7 +12,7 @@ type Actor struct {
 	Client    string // name of the program that calls, as it gives it
 	Version   string // its version
 	Token     string // name (never the value) of the bearer token, or "oauth:" and the subject of an access token
-	Issuer    string // for the audit log: who has issued that access token; empty: it is none
+	Issuer    string // for the audit log: the issuer of that access token; empty: not an access token
 	Shim      string // id of the conversation, where several clients come and go over one transport; empty: one does
 	Task      string // a task of the principal; tasks hold locks, see Principal
 	Agent     string // for the audit log: the agent that the program acts for, as the program gives it
@@ -143,7 +143,7 @@ type Ruling struct {
 	Command  string   // exec: runs instead of Action.Command; empty: no change
 	Argv     []string // open of a local session: runs instead of Action.Argv; nil: no change
 	Program  string   // local sessions: absolute path of the file to start, whatever Argv[0] is
-	Grant    Grant    // open with a Plan: what the plan may use
+	Grant    Grant    // open with a Plan: limits the plan
 	Reported error    // the denial that the rules would make if they were enforced; nil: none
 }
 
@@ -180,7 +180,7 @@ type Event struct {
 	Consent  string // the rule to which a person has consented; empty: none
 	Reported error  // the denial that the rules would make if they were enforced; nil: none
 	Refused  error  // why an action was not started; nil: it was
-	Err      error  // the failure of what was started, or the cause of the session's end; nil: none
+	Err      error  // the failure of the started action, or the cause of the session's end; nil: none
 }
 
 // Outcome returns the error of the event, or nil if it succeeded.

@@ -121,8 +121,8 @@ type Denial struct {
 	Consent *Consent // a person's consent that would allow it; nil: none would
 }
 
-// Occupied is what keeps the terminal from running a command (Busy), or the command that a
-// call left running (Canceled).
+// Occupied describes the obstacle to running a command in the terminal (Busy), or the command that a call left
+// running (Canceled).
 type Occupied struct {
 	Waiting *Waiting
 	Exec    string // command that runs; empty: none

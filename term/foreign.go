@@ -17,12 +17,12 @@ import (
 // 5.4, RFC 4256 section 3.2). A second call changes nothing.
 func Foreign(text string, limit int) string { return ForeignStart(text, 0, limit) }
 
-// ForeignStart is Foreign for the start of a text, of which more bytes were not kept: where the
-// text ends, it says how many bytes are missing in all.
+// ForeignStart is Foreign for the start of a text if more further bytes of the text were not kept. The result ends
+// with the number of all missing bytes.
 func ForeignStart(text string, more, limit int) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	var b strings.Builder
-	fits, from := 0, 0 // what stays, and where the rest begins, if text is too long
+	fits, from := 0, 0 // the length that stays, and where the rest begins, if text is too long
 	for i, r := range text {
 		if b.Len() <= limit-len(omitted(len(text)+more)) {
 			fits, from = b.Len(), i
@@ -74,8 +74,8 @@ func ForeignNames(names []string) []string {
 	return shown
 }
 
-// ForeignError returns an error that wraps err, the text of which contains words of a far side,
-// and shows it as ForeignLine does; nil for nil.
+// ForeignError returns an error that wraps err and shows its text, which contains words of a far side, as ForeignLine
+// does. It returns nil for nil.
 func ForeignError(err error) error {
 	if err == nil {
 		return nil

@@ -20,9 +20,10 @@ func WithHold(ctx context.Context, h Hold) context.Context {
 	return context.WithValue(ctx, holdKey{}, h)
 }
 
-// HoldFrom returns the Hold of ctx; nil: there is none, and connections are used as they are.
+// HoldFrom returns the Hold of ctx, or nil: then connections are used as they are.
 //
-// A connection with a Hold belongs to one session: it is not shared with others, nor is one to a host on the way.
+// A connection with a Hold belongs to one session: neither it nor a connection to a host on the way is shared with
+// other sessions.
 func HoldFrom(ctx context.Context) Hold {
 	h, _ := ctx.Value(holdKey{}).(Hold)
 	return h
@@ -49,7 +50,7 @@ func HoldSocket(ctx context.Context, conn net.Conn) (release func(), err error) 
 	return release, nil
 }
 
-// NoSocket is the error of a Dialer whose connection has no socket of this process, although the context has a Hold.
+// NoSocket is the error of a Dialer if its connection has no socket of this process, although the context has a Hold.
 // what describes the connection.
 func NoSocket(what string) *Error {
 	return &Error{

@@ -17,7 +17,7 @@ type Redactor interface {
 // A RedactedValue is the value of a secret that is about to be sent to a session or a host.
 type RedactedValue struct {
 	Value   []byte // copied: the caller wipes its own
-	Session string // the session that gets it; empty: the login at Host, whose session need not exist yet
+	Session string // the session that gets it; empty: the login at Host; its session need not exist yet
 	Host    string // the host that gets it, as Place names it; empty: the host of Session
 	OneTime bool   // a code, which is hidden for 120 s and not for the life of the session
 }

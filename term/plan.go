@@ -16,7 +16,7 @@ type Plan struct {
 	// again when it knows the addresses.
 	Unresolved bool
 
-	// ProxyCommand says that a program of the operator's connects to the first hop, and resolves
+	// ProxyCommand says that a program of the operator connects to the first hop, and resolves
 	// its name.
 	ProxyCommand bool
 

@@ -16,8 +16,8 @@ type Principal struct {
 	Attachment Attachment
 }
 
-// Client returns p without a person's attachment: whose sessions the caller sees, where that
-// is limited, and who owns what it opens.
+// Client returns p without a person's attachment. This is the owner of the sessions that the caller opens and, where
+// that is limited, of those that it sees.
 func (p Principal) Client() Principal {
 	p.Attachment = Attachment{}
 	return p

@@ -38,8 +38,8 @@ type Prompt struct {
 	Index int  // number of the question in its round, from 1
 	Of    int  // questions in the round
 
-	// Secret is the name of a secret of the operator's that is asked for: the answer is a person's of the operator's, and
-	// not the caller's.
+	// Secret is the name of a secret of the operator that is asked for: a person of the operator must answer, and not
+	// the caller.
 	Secret string
 }
 

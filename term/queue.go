@@ -26,7 +26,7 @@ type Queue struct {
 // NewQueue returns a Queue to an Observer, which has room for n events; 0: 1,024. Events beyond that are dropped and
 // counted. An event's Data is copied. Close must be called.
 //
-// The Observer may do what an Observer of a session may not: wait, and call the session.
+// Unlike an Observer of a session, this Observer may wait, and call the session.
 func NewQueue(n int, to Observer) *Queue {
 	if n <= 0 {
 		n = 1024

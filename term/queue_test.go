@@ -32,7 +32,7 @@ func TestQueue(t *testing.T) {
 		if err := q.Close(t.Context()); err != nil || !slices.Equal(seen, []string{"0", "1", "2", "3"}) {
 			t.Errorf("Close = %v; seen %q", err, seen)
 		}
-		q.Observe(term.Event{}) // after Close: nobody gets it
+		q.Observe(term.Event{}) // after Close: no observer gets it
 		if err := q.Close(t.Context()); err != nil {
 			t.Errorf("Close twice = %v", err)
 		}

@@ -36,7 +36,7 @@ const (
 	SecretStdin    SecretUse = "stdin"    // on the standard input of a command
 )
 
-// A SecretRequest asks for the value of a secret of the operator's, to be used once.
+// A SecretRequest asks for the value of a secret of the operator, to be used once.
 type SecretRequest struct {
 	Name       string // of the secret
 	Use        SecretUse
@@ -64,8 +64,8 @@ type Secrets interface {
 	// no person. For a command that reads the secret, the ruling has the form in which it must run, as a Gate's has.
 	Check(ctx context.Context, r SecretRequest) (Ruling, error)
 
-	// Release returns a value, which the caller uses at once and clears. It may wait for a vault or for a person, and
-	// whoever asks checks then that the request still describes the terminal. If a person has not answered in time, the
+	// Release returns a value, which the caller uses at once and clears. It may wait for a vault or for a person. Its
+	// caller must then check that the request still describes the terminal. If a person has not answered in time, the
 	// error is BUSY: the same request, made again, uses their answer.
 	Release(ctx context.Context, r SecretRequest) ([]byte, error)
 
@@ -73,7 +73,7 @@ type Secrets interface {
 	List(ctx context.Context) []SecretInfo
 }
 
-// SecretInfo is what a caller may know of a secret. It has no value, nor where one is kept.
+// SecretInfo is the public description of a secret. It has neither a value nor the place of one.
 type SecretInfo struct {
 	Name     string
 	Hint     string
@@ -89,7 +89,7 @@ type SecretInfo struct {
 	Person   bool     // a person gives the value, or agrees to its use
 }
 
-// A SecretQuestion puts the use of a secret to a person of the operator's.
+// A SecretQuestion asks a person of the operator about the use of a secret.
 type SecretQuestion struct {
 	Secret string // name
 	Rule   string // that wants it
@@ -106,11 +106,11 @@ type SecretPerson interface {
 	AskSecret(ctx context.Context, q SecretQuestion) (value []byte, err error)
 }
 
-// PersonAnswers is the error of an Answerer that leaves the question to a person of the operator's, and not to the caller
-// who opens the connection.
+// PersonAnswers is the error of an Answerer that leaves the question to a person of the operator, and not to the
+// caller that opens the connection.
 type PersonAnswers struct {
 	Secret string // name
-	// Gave is called with the answer before it is sent. Its error, an *Error, ends the login. Nil: nobody wants to know.
+	// Gave is called with the answer before it is sent. Its error, an *Error, ends the login. It may be nil.
 	Gave func(value []byte) error
 }
 

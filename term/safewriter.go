@@ -12,13 +12,12 @@ type WriterPanic struct {
 	Value any // of the panic; nil if the writer ended its goroutine
 }
 
-// Error says what became of the command.
+// Error implements error.
 func (e *WriterPanic) Error() string {
 	return fmt.Sprintf("the caller's writer for the output panicked (%v), so the command was stopped", e.Value)
 }
 
-// WriterFailure returns the error of a command whose context a SafeWriter has ended, and nil for
-// any other.
+// WriterFailure returns the error of a command if a SafeWriter ended its context, else nil.
 func WriterFailure(ctx context.Context) error {
 	if e, ok := errors.AsType[*WriterPanic](context.Cause(ctx)); ok {
 		return &Error{Op: "exec", Kind: Internal, Msg: e.Error(), Err: e}
@@ -26,7 +25,7 @@ func WriterFailure(ctx context.Context) error {
 	return nil
 }
 
-// A safeWriter is what SafeWriter returns.
+// A safeWriter is the result of SafeWriter.
 type safeWriter struct {
 	w      io.Writer // io.Discard from the first failure on
 	failed func(error)

@@ -25,7 +25,7 @@ type Auth struct {
 	PrivateKeyPEM Secret
 	Passphrase    Secret // of PrivateKeyPEM or of an identity file
 	NoInteractive bool   // fail at once instead of asking a person
-	Secret        string // the name of a secret of the operator's, which answers the questions of the last host's login
+	Secret        string // the name of a secret of the operator, which answers the questions of the last host's login
 }
 
 // PTY describes the pseudo-terminal to request.

@@ -16,8 +16,8 @@ import (
 type Transport interface {
 	io.ReadWriteCloser
 
-	// Resize tells the far side the new size of the window in characters. A transport
-	// without a window returns an Error of kind Unsupported.
+	// Resize sends the far side the new size of the window in characters. A transport without a window returns an
+	// Error of kind Unsupported.
 	Resize(cols, rows int) error
 }
 
@@ -116,7 +116,7 @@ type Stream interface {
 	// CloseWrite passes on the end of the data in this direction. It is called in place of a Write.
 	CloseWrite() error
 
-	// Closed is closed when the far side has closed the stream. What it had sent before can still be read.
+	// Closed is closed when the far side has closed the stream. Data sent before can still be read.
 	Closed() <-chan struct{}
 }
 
@@ -160,8 +160,8 @@ type ExecRequest struct {
 	Dir     string   // working directory; empty: the far side's default
 	Env     []EnvVar // in order; if the far side refuses one, the command must not run
 	Stdin   []byte   // the whole standard input
-	// Input is the standard input in place of Stdin, as it comes; nil: Stdin. It may hold a secret: what was read of it is
-	// wiped. Exec closes it when the command has ended or was not started, which must end a Read.
+	// Input is the standard input in place of Stdin, as it comes; nil: Stdin. It may hold a secret: Exec wipes the
+	// bytes that it has read. Exec closes it when the command has ended or was not started, which must end a Read.
 	Input io.ReadCloser
 	Grace time.Duration // time between TERM and KILL; 0: 2 s
 }
@@ -237,7 +237,7 @@ const OpenedForCommands = "it was opened for commands alone"
 type Description struct {
 	PTY           bool   // the far side runs on a pseudo-terminal
 	NoTerminal    string // why there is no terminal, only commands on channels; empty: there is one
-	Shell         string // class of what reads typed lines: "posix", "fish", "csh", "powershell", "cmd", "device"; empty: not known
+	Shell         string // class of the shell: "posix", "fish", "csh", "powershell", "cmd", "device"; empty: not known
 	ServerBanner  string // text before authentication (RFC 4252 section 5.4), or the banner of a console
 	ServerVersion string // identification string (RFC 4253 section 4.2)
 	HostKey       string // fingerprint of the accepted host key, "SHA256:..."
@@ -261,7 +261,7 @@ type Algorithms struct {
 	MAC     string // empty with an AEAD cipher
 }
 
-// TLS is what protects a connection that is not SSH.
+// TLS describes the protection of a connection that is not SSH.
 type TLS struct {
 	Version     string // "TLS 1.3"
 	CipherSuite string
@@ -275,13 +275,13 @@ type Telnet struct {
 	Raw        bool     // the far side has not spoken Telnet: bytes go as they are
 	Local      []string // options performed by us
 	Remote     []string // options performed by the far side
-	RemoteEcho bool     // it echoes what is typed
+	RemoteEcho bool     // it echoes typed characters
 	BinaryIn   bool     // it sends eight bits
 	BinaryOut  bool     // it takes eight bits
 	Terminal   string   // the terminal name sent last
 	Cols       int      // the window size sent last
 	Rows       int      //
-	Enter      string   // what the enter key sends: "cr", "crlf", "crnul", "lf"
+	Enter      string   // the bytes of the enter key: "cr", "crlf", "crnul", "lf"
 	Charset    string   // agreed by RFC 2066
 	Serial     bool     // speed, framing and break of a serial line can be set (RFC 2217)
 	Suppressed int64    // requests left unanswered because there were too many
@@ -310,7 +310,7 @@ const (
 	Maybe      Support = "maybe"       // not known before it is tried
 )
 
-// Capabilities say what one session supports.
+// Capabilities are the features that one session supports.
 type Capabilities struct {
 	SplitStdoutStderr Support
 	ExitCode          Support
