@@ -75,8 +75,8 @@ func eachChunk(b *testing.B, data []byte, f func([]byte)) {
 	}
 }
 
-// BenchmarkWrite compares the screen with what any emulator does at least: copying the bytes,
-// and splitting them into tokens. Speeds are for one core; only those of one run compare.
+// BenchmarkWrite compares the screen with the least work of any emulator: copying the bytes, and splitting them into
+// tokens. Speeds are for one core; only those of one run compare.
 func BenchmarkWrite(b *testing.B) {
 	for _, d := range benchData {
 		data := d.data(b)

@@ -38,8 +38,7 @@ func (c cell) style() cell { return cell{c.lo &^ (charMask | uint64(wide|tail)<<
 // with returns c as a style with the character r.
 func (c cell) with(r rune) cell { return cell{c.lo | uint64(uint32(r)), c.hi} }
 
-// blank returns what an erasure with the style c leaves: its background (the "bce" of
-// terminfo, which xterm has).
+// blank returns the cell after an erasure with the style c: its background (the "bce" of terminfo, which xterm has).
 func (c cell) blank() cell { return cell{0, c.hi & bgMask} }
 
 func (c cell) isWide() bool { return c.lo&(uint64(wide)<<shift) != 0 }
@@ -118,7 +117,7 @@ type Style struct {
 
 // A Cell is one column of a Snapshot.
 type Cell struct {
-	Rune    rune   // the character, ' ' where there is none; 0 in the second column of a wide one
+	Rune    rune   // the character, ' ' in an empty cell; 0 in the second column of a wide one
 	Cluster string // Rune and the marks or joined characters after it; "" if Rune is alone
 	Width   int    // 1 or 2 columns; 0 in the second column of a wide character
 	Style

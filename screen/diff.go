@@ -15,8 +15,8 @@ type Diff struct {
 	Full bool
 	// Moved is the rows that were elsewhere before, because the screen scrolled.
 	Moved Move
-	// Changed is the rows that are new, in order, and those whose highlights are others because of
-	// their neighbours. Of those of Moved, only the latter are among them.
+	// Changed lists the new rows, in order, and the rows with other highlights because of their neighbours. A row of
+	// Moved is listed only if its highlights changed.
 	Changed []int
 	// Scrolled is the number of rows that have left the top of the main screen since.
 	Scrolled uint64
@@ -29,8 +29,8 @@ type Move struct{ From, To, Rows int }
 // mostSeen is how many versions a Diff can begin from.
 const mostSeen = 16
 
-// seen is what readers have seen of the screen: of each row a hash, because a program often
-// draws the same cells again.
+// seen is the state of the screen that readers have seen: of each row a hash, because a program often draws the same
+// cells again.
 type seen struct {
 	seed    maphash.Seed
 	key     uint64
@@ -43,7 +43,7 @@ type view struct {
 	cols       int
 	alt        bool
 	rows       []uint64
-	marks      map[int]uint64 // of each row with highlights, a hash of what is said of them
+	marks      map[int]uint64 // of each row with highlights, a hash of their description
 	other      uint64         // a hash of all that is not in the rows
 	scrolledUp uint64
 }
@@ -119,7 +119,7 @@ func (s *seen) look(snap *Snapshot) view {
 	return v
 }
 
-// marks returns a hash of what Render says of each row that has highlights.
+// marks returns a hash of Render's marks for each row that has highlights.
 func (s *seen) marks(snap *Snapshot) map[int]uint64 {
 	lines := snap.Lines.seen()
 	highlights := snap.highlights(lines)
@@ -149,7 +149,7 @@ func (s *seen) rest(snap *Snapshot) uint64 {
 	return s.mix(h, uint64(snap.Prompt), 0)
 }
 
-// row returns a hash of what row y shows. Blanks at its end do not count.
+// row returns a hash of the content of row y. Blanks at its end do not count.
 func (s *seen) row(snap *Snapshot, y int) uint64 {
 	cells := snap.at(y)
 	for len(cells) > 0 {

@@ -87,7 +87,7 @@ func eachDiff(t *testing.T, do func(r recording, begin bool, d screen.Diff)) {
 	}
 }
 
-// applied returns the rows of a reader who has rows and is told d. row returns a row of the screen.
+// applied returns the rows of a reader after it applied d to rows. row returns a row of the screen.
 func applied(rows []string, d screen.Diff, row func(y int) string) []string {
 	now := slices.Clone(rows)
 	if d.Full {
@@ -265,7 +265,7 @@ func TestConcealedText(t *testing.T) {
 	}
 }
 
-// A row whose neighbours take its mark away, or give it one, is part of the difference.
+// A row is part of the difference if its neighbours remove its mark or give it one.
 func TestDiffOfMarks(t *testing.T) {
 	s := screen.New(20, 12)
 	_, _ = s.Write([]byte("\x1b[?1049hone\r\n\x1b[7mtwo\r\nthree\x1b[m\r\nfour\r\nfive\r\nsix"))

@@ -14,8 +14,8 @@
 //	         Screen.Scrollback -> the last rows that left the top
 //	         Screen.Replies    -> the answers of a terminal
 //	Snapshot -> Render         -> numbered rows in which a selected entry is marked
-//	         -> Highlights     -> what stands out from its surroundings
-//	         -> Mask           -> the same without what must not be read
+//	         -> Highlights     -> the parts that stand out
+//	         -> Mask           -> the same without text that must not be read
 //
 // # Emulation
 //
@@ -44,5 +44,5 @@
 //     before it, for at most a second.
 //   - The size is between 1 x 1 and 1000 x 1000.
 //
-// A Screen must not be used by two goroutines at a time. A Snapshot may, except by Mask.
+// A Screen must not be used by two goroutines at a time. A Snapshot may be, except for calls of Mask.
 package screen

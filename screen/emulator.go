@@ -6,11 +6,11 @@ import (
 	"ptyctl/vt"
 )
 
-// An emulator is a terminal: it does what tokens ask for. Screen feeds it and reads it.
+// An emulator is a terminal: it executes tokens. Screen feeds it and reads it.
 //
 // The names of its methods and the behaviour are those of xterm's "XTerm Control Sequences"
-// (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html), and of DEC's VT510 manual for
-// what that page only names.
+// (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html), and of DEC's VT510 manual for functions that the page
+// only names.
 type emulator struct {
 	pen
 	shape     int   // DECSCUSR
@@ -42,11 +42,11 @@ type pen struct {
 	last     rune      // for REP
 	clusters texts
 	history  *history
-	secret   uint64 // what WriteSecret adds to the cells that it draws, else 0
+	secret   uint64 // added by WriteSecret to the cells that it draws, else 0
 	secrets  bool   // there may be such cells
 }
 
-// A cursor is what DECSC saves: the position, the style, the character sets, the origin mode.
+// A cursor is the state that DECSC saves: the position, the style, the character sets, the origin mode.
 type cursor struct {
 	x, y int
 	// wrap is true after a character in the last column: the next one begins a new row. This

@@ -6,7 +6,7 @@ import (
 	"ptyctl/screen"
 )
 
-// A menu, as a full-screen program draws it: only a colour tells which entry is selected.
+// A menu, as a full-screen program draws it: only a colour shows which entry is selected.
 func Example() {
 	s := screen.New(40, 6)
 	s.Write([]byte("\x1b[?1049h\x1b]0;setup\x07\x1b[2;3HNew\x1b[3;3H\x1b[7mOpen\x1b[m\x1b[4;3HQuit\x1b[?25l"))

@@ -13,7 +13,7 @@ import (
 	"ptyctl/screen"
 )
 
-// check reports what no screen may be, whatever was written to it.
+// check reports states that no screen may have, whatever was written to it.
 func check(t *testing.T, s *screen.Screen) {
 	t.Helper()
 	snap := s.Snapshot()
@@ -130,8 +130,8 @@ func (r *reader) read(t *testing.T, s *screen.Screen) {
 	d.Render(screen.Options{})
 }
 
-// FuzzReaders changes the size and reads the screen between pieces of the output. Each three
-// bytes of plan are the length of a piece and what comes after it.
+// FuzzReaders changes the size and reads the screen between pieces of the output. Each three bytes of plan are the
+// length of a piece and the action after it.
 func FuzzReaders(f *testing.F) {
 	for _, r := range recordings(f) {
 		if r.cols == 80 {
@@ -248,7 +248,7 @@ func (g generator) piece() string {
 // byte: the screen, the scrollback and the answers are the same, also where a reader looks between. PTYCTL_LONG draws more.
 func TestRandomStreams(t *testing.T) { synctest.Test(t, randomStreams) }
 
-// randomStreams runs where the time stands still, because a frame (DECSET 2026) ends after a second.
+// randomStreams runs with a stopped clock, because a frame (DECSET 2026) ends after a second.
 func randomStreams(t *testing.T) {
 	streams := 300
 	if os.Getenv("PTYCTL_LONG") != "" {

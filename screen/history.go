@@ -127,7 +127,7 @@ func pack(dst []byte, row []cell, in info, clusters *texts) []byte {
 	for len(row) > 0 && row[len(row)-1] == (cell{}) {
 		row = row[:len(row)-1]
 	}
-	var other uint64 // what plain ASCII does not have
+	var other uint64 // bits that plain ASCII does not have
 	for i := range row {
 		other |= row[i].lo&^0x7f | row[i].hi
 	}

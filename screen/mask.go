@@ -88,8 +88,7 @@ func (l *Lines) full(y int) bool {
 	return int(r.to-r.from) == l.Cols && !l.cells[r.to-1].empty()
 }
 
-// secretMask stands for a secret within a control string. It has one length, however long the
-// secret is.
+// secretMask replaces a secret within a control string. It has the same length for every secret.
 const secretMask = "********"
 
 // WriteSecret is Write for a part of the output that must not be read, for example the echo of
@@ -111,19 +110,19 @@ func (s *Screen) WriteSecret(p []byte) {
 	e.secret, e.last = 0, 0
 }
 
-// Hide covers, as Lines.Mask does, what find finds in all that the screen returns from now on, also beside what
-// WriteSecret has drawn. nil: nothing more than that. Find must not use the screen.
+// Hide covers, as Lines.Mask does, the matches of find in all that the screen returns from now on, in addition to the
+// text that WriteSecret has drawn. nil: only that text is covered. Find must not use the screen.
 //
 // Text that it has found once stays covered, wherever the cells go: a program may move or erase the rest of a secret later,
 // and a resize wrap it at another column.
 func (s *Screen) Hide(find func(text []byte) [][2]int) { s.find = find }
 
-// Cover makes secrets of what find finds, as if WriteSecret had drawn it. It is for a caller who is about to forget
-// what to find. It drops the rows that have left the screen, and a title or a link that has begun and not ended.
+// Cover turns the matches of find into secrets, as if WriteSecret had drawn them. It is for a caller that is about to
+// forget the values. It drops the rows that have left the screen, and a title or a link that has begun and not ended.
 func (s *Screen) Cover(find func(text []byte) [][2]int) {
 	e := &s.emu
 	e.dropString = s.parser.InString()
-	e.coverAll(find) // also what has begun in a row that has left
+	e.coverAll(find) // also secrets that begin in a row that has left
 	e.history.clear()
 	if e.hold.frame != nil {
 		e.hold.frame.Mask(find)
@@ -137,7 +136,7 @@ func (s *Screen) Cover(find func(text []byte) [][2]int) {
 	}
 }
 
-// coverAll is Cover for a caller who goes on looking: the rows that have left the screen stay.
+// coverAll is Cover for a caller that keeps looking: the rows that have left the screen stay.
 func (e *emulator) coverAll(find func(text []byte) [][2]int) {
 	if e.main != nil {
 		cover(e, e.main, e.history.count, find)
@@ -197,7 +196,7 @@ func cover(e *emulator, g *grid, above int, find func(text []byte) [][2]int) {
 	}
 }
 
-// goesOn counts the rows above the main screen whose text goes on in its first row, at most mostJoined.
+// goesOn counts the rows above the main screen that its first row continues, at most mostJoined.
 func (e *emulator) goesOn() (n int) {
 	if e.main != nil {
 		return 0
@@ -215,7 +214,7 @@ func (e *emulator) goesOn() (n int) {
 // mostJoined is how many rows above the screen are looked at with it.
 const mostJoined = 32
 
-// conceal makes asterisks of what WriteSecret has drawn.
+// conceal replaces the text that WriteSecret has drawn with asterisks.
 func (l *Lines) conceal() {
 	for i, c := range l.cells {
 		if c.attr()&secret != 0 {

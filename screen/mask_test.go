@@ -13,7 +13,7 @@ func TestMask(t *testing.T) {
 		{"ab secret", "secret", "ab ******"},
 		{"012345secret x", "secret", "012345****|** x"}, // over the end of a row
 		{"012345secr\r\net", "secret", "012345****|**"}, // two lines
-		{"01234secr\r\net", "secret", "01234secr|et"},   // two lines, the first of which is not full
+		{"01234secr\r\net", "secret", "01234secr|et"},   // two lines; the first is not full
 		{"a漢字b", "漢字", "a****b"},
 		{"ae\u0301b", "e\u0301", "a*b"},
 		{"\x1b]8;;http://secret\x07secret\x1b]8;;\x07 x", "secret", "****** x"},
@@ -57,12 +57,12 @@ func TestQuestionInASecret(t *testing.T) {
 	}
 }
 
-// What Hide has found stays covered, wherever it goes and whatever becomes of the rest of it.
+// Text found by Hide stays covered, wherever it moves, even if the rest of the secret is erased.
 func TestHideStays(t *testing.T) {
 	const secret = "secret"
 	for _, tt := range []struct {
 		name, in   string
-		look       bool // before what follows
+		look       bool // before the following
 		after      string
 		cols, rows int // of a resize; 0: none
 		want       string
@@ -107,7 +107,7 @@ func TestHideStays(t *testing.T) {
 	}
 }
 
-// TestTitleCutInSecret: the part of a title that is shown ends within a secret, of which nothing is shown all the same.
+// TestTitleCutInSecret: the visible part of a title ends within a secret. No part of the secret is shown.
 func TestTitleCutInSecret(t *testing.T) {
 	const secret = "Zx9SecretQ7"
 	find := func(text []byte) (parts [][2]int) {

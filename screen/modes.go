@@ -200,7 +200,7 @@ func (e *emulator) setColumns(wide bool) {
 	e.eraseRows(0, e.rows, false)
 }
 
-// keptModes is what XTSAVE has saved of each mode.
+// keptModes are the modes that XTSAVE has saved.
 type keptModes struct{ known, on modes }
 
 // keepModes is XTSAVE.

@@ -198,8 +198,7 @@ func (p *pen) backIndex() {
 	}
 }
 
-// scrollUp scrolls the rows between the margins. What leaves the top of the main screen goes
-// to the history.
+// scrollUp scrolls the rows between the margins. Rows that leave the top of the main screen go to the history.
 func (p *pen) scrollUp(n int) {
 	m := &p.margins
 	if m.top == 0 && p.main == nil && m.left == 0 && m.right == p.cols-1 {

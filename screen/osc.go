@@ -13,9 +13,9 @@ const (
 	mostURI   = 2048             // bytes of a link or a folder; a longer one is dropped, not cut
 )
 
-// osc applies an operating system command: titles, the folder, links and the marks of a
-// shell. It answers the colours and takes no other: what could read or set something outside
-// the screen (OSC 52, the clipboard, for example) has no effect.
+// osc applies an operating system command: titles, the folder, links and the marks of a shell. It answers the
+// questions for colours and takes no other command: one that could read or set something outside the screen (OSC 52,
+// the clipboard, for example) has no effect.
 func (e *emulator) osc(t *vt.Token) {
 	number, rest, _ := bytes.Cut(t.Data, []byte(";"))
 	switch string(number) {
@@ -83,8 +83,8 @@ func visible(s []byte) string {
 	}, bytes.ToValidUTF8(s, []byte("\uFFFD"))))
 }
 
-// control reports whether r does not belong in text for one line: a control, a line or
-// paragraph end, or a character that changes the direction of what follows.
+// control reports whether r does not belong in text for one line: a control, a line or paragraph end, or a character
+// that changes the direction of the text after it.
 func control(r rune) bool {
 	return r < 0x20 || 0x7f <= r && r < 0xa0 || r == 0x061c || 0x200e <= r && r <= 0x200f ||
 		0x2028 <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
@@ -109,7 +109,7 @@ func (t *titles) set(s []byte) {
 // shownTitle returns the part of a title that is shown.
 func shownTitle(title string) string { return upTo(title, mostTitle) }
 
-// upTo returns s without what is behind n bytes, and without the beginning of a character there.
+// upTo returns the first n bytes of s at most, without a character that is cut off at the end.
 func upTo[T string | []byte](s T, n int) T {
 	if len(s) <= n {
 		return s

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// Peek returns the screen as it is now for a caller who waits for something on it, with a hash of all that it shows. It
-// counts as no look: versions, and what Diff knows of them, stay as they are. The Version of the snapshot is 0. Text that
-// a person cannot see is blank.
+// Peek returns the screen as it is now for a caller who waits for something on it, with a hash of all that it shows.
+// It counts as no look: versions, and the data of Diff about them, stay as they are. The Version of the snapshot is
+// 0. Text that a person cannot see is blank.
 func (s *Screen) Peek() (now *Snapshot, hash uint64) {
 	now = s.visible()
 	s.seen.begin()
@@ -21,7 +21,7 @@ func (s *Screen) Peek() (now *Snapshot, hash uint64) {
 	return now, hash
 }
 
-// visible returns a copy of what readers see: the screen, or the last complete frame, without secrets.
+// visible returns a copy of the screen for readers: the screen, or the last complete frame, without secrets.
 func (s *Screen) visible() *Snapshot {
 	e := &s.emu
 	if s.find != nil {
@@ -36,7 +36,7 @@ func (s *Screen) visible() *Snapshot {
 	} else {
 		now = e.snapshot(nil)
 	}
-	if s.find != nil && now.mask(s.find) { // once: what is covered is not found again
+	if s.find != nil && now.mask(s.find) { // once: a covered secret is not found again
 		cover(e, e.grid, 0, s.find)
 		if now.Drawing {
 			e.hold.frame.Mask(s.find)

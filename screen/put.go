@@ -70,7 +70,7 @@ func (p *pen) ascii(s []byte) {
 		for i, b := range s[:n] {
 			out[i] = cell{lo | uint64(b), hi}
 		}
-		if n < len(s) && !p.modes.has(autoWrap) { // what does not fit overwrites the last column
+		if n < len(s) && !p.modes.has(autoWrap) { // text that does not fit overwrites the last column
 			out[n-1] = cell{lo | uint64(s[len(s)-1]), hi}
 			s = s[:n]
 		}

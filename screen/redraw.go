@@ -87,7 +87,7 @@ func (d *redrawer) grid(g *grid) {
 		}
 		if !joined {
 			d.csi("H", y+1, 1)
-		} else if len(row) == 0 || row[0].empty() { // a character is what makes the row above wrap
+		} else if len(row) == 0 || row[0].empty() { // only a character makes the row above wrap
 			d.style(cell{}).str(" \r")
 		}
 		switch in.mark {

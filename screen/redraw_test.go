@@ -71,7 +71,7 @@ func TestRedraw(t *testing.T) {
 	}
 }
 
-// TestRedrawState: a redraw brings back what cannot be seen, too.
+// TestRedrawState: a redraw also restores invisible state.
 func TestRedrawState(t *testing.T) {
 	const cols, rows = 20, 6
 	long := strings.Repeat("0123456789", 5)

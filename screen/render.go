@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Options say what Render shows. The zero value is right for most readers.
+// Options select the output of Render. The zero value is right for most readers.
 type Options struct {
 	Attributes  bool // every change of colour or attribute, not only highlights
 	Links       bool // the URIs of links
@@ -27,12 +27,11 @@ type Options struct {
 //	(3 empty)
 //	16| Ready
 //
-// Rows and columns count from 1. Blanks at the end of a row are cut. An arrow below a row names
-// what stands out in it: columns, and how. Text of a program always has the number of its row
-// before it, so it can forge no line without one. Rows that are as before are not shown, unless
-// the difference is Full; then (N empty) means rows without text. (N rows like it) stands for
-// rows that look as the one above. Text that a person cannot see is blank unless Attributes are
-// shown, and the arrow calls its columns concealed.
+// Rows and columns count from 1. Blanks at the end of a row are cut. An arrow below a row names its highlights:
+// columns and style. Text of a program always follows the number of its row, so a program cannot forge a line without
+// a number. Unchanged rows are not shown, unless the difference is Full; then (N empty) means rows without text. (N
+// rows like it) replaces rows that look like the one above. Text that a person cannot see is blank unless Attributes
+// are shown, and the arrow calls its columns concealed.
 func (d *Diff) Render(o Options) string {
 	b := d.header(nil)
 	if d.Scrolled > 0 && !d.AltScreen {
@@ -170,7 +169,7 @@ func (d *Diff) header(b []byte) []byte {
 	return append(b, '\n')
 }
 
-// AppendFolded is AppendRow with the characters of lines and boxes folded to -, | and +, as in what Render returns.
+// AppendFolded is AppendRow with the characters of lines and boxes folded to -, | and +, as in the result of Render.
 func (l *Lines) AppendFolded(dst []byte, row int) []byte { return l.appendRow(dst, row, Options{}) }
 
 // appendRow appends the text of a row, with lines folded unless o wants them.
@@ -253,7 +252,7 @@ func (l *Lines) appendConcealed(b []byte, y int, begun bool) []byte {
 	return b
 }
 
-// escaped returns a URI without what could end it: it is from the far side.
+// escaped returns a URI without characters that could end it: it is from the far side.
 func escaped(uri string) string {
 	var b []byte
 	for _, c := range []byte(uri) {
@@ -331,7 +330,7 @@ func (l *Lines) appendRuns(b []byte, y int) []byte {
 
 var attrNames = [...]string{"bold", "faint", "italic", "blink", "reverse", "conceal", "strike", "overline"}
 
-// names returns the names of what differs from plain, each with a blank before it.
+// names returns the names of the attributes that differ from plain, each with a blank before it.
 func (s Style) names() string {
 	var b []byte
 	for i, name := range attrNames {

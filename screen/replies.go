@@ -8,7 +8,7 @@ import (
 )
 
 // mostReplies is the most bytes of answers kept for the owner of the screen. Programs ask
-// few questions at a time; who asks more loses the answers.
+// few questions at a time; a program that asks more loses the answers.
 const mostReplies = 1 << 10
 
 // replies collects the answers of a terminal to questions. All answers are fixed or numbers: no
@@ -39,8 +39,8 @@ func (r *replies) keyboard() { r.add("\x1b[?0u") }
 // size answers XTWINOPS 18.
 func (r *replies) size(cols, rows int) { r.add("\x1b[8;%d;%dt", rows, cols) }
 
-// color answers OSC 10 and 11 with the usual colours of a dark terminal. As in xterm, the answer
-// ends as the question did: whoever ends it with BEL may wait for one.
+// color answers OSC 10 and 11 with the usual colours of a dark terminal. As in xterm, the answer ends as the question
+// did: a program that ends its question with BEL may wait for a BEL.
 func (r *replies) color(number string, bell bool) {
 	value := "0000/0000/0000"
 	if number == "10" {
@@ -105,7 +105,7 @@ func (e *emulator) dcs(t *vt.Token) {
 	}
 }
 
-// cutString returns what follows prefix in a short string.
+// cutString returns the text after prefix in a short string.
 func cutString(s []byte, prefix string) (rest string, ok bool) {
 	if len(s) > len(prefix)+2 || len(s) < len(prefix) || string(s[:len(prefix)]) != prefix {
 		return "", false

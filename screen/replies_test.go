@@ -10,10 +10,10 @@ import (
 // unknown matches text that a program may read without knowing it: numbers, lists of them, colours, names.
 var unknown = regexp.MustCompile(`[0-9a-f]{4}/[0-9a-f]{4}/[0-9a-f]{4}|[0-9]+(;[0-9]+)*|XTerm\([0-9]+\)|ptyctl`)
 
-// form is an answer without what differs between terminals.
+// form is an answer without the parts that differ between terminals.
 func form(answer string) string { return unknown.ReplaceAllString(answer, "#") }
 
-// xterm is what xterm 379 answers at 80x24, with allowWindowOps for the size. It does not know the question of
+// xterm has the answers of xterm 379 at 80x24, with allowWindowOps for the size. It does not know the question of
 // kitty; the answer is that of https://sw.kovidgoyal.net/kitty/keyboard-protocol/.
 var xterm = []struct {
 	name, question, answer string
@@ -77,7 +77,8 @@ func TestRepliesAreXterms(t *testing.T) {
 	}
 }
 
-// What could put the far side's words into the input has no answer, and neither has what would tell about this machine.
+// A query gets no answer if the answer could put the far side's words into the input, or would reveal something about
+// this machine.
 func TestUnanswered(t *testing.T) {
 	for name, in := range map[string]string{
 		"the title":              "\x1b]2;rm -rf\a\x1b[21t",

@@ -54,7 +54,7 @@ func (c *cursor) widen(from, to int) {
 	c.x, c.wrap = min(c.x, to-1), c.wrap && to == from
 }
 
-// setRow fills row y, and cuts what does not fit.
+// setRow fills row y, and cuts cells that do not fit.
 func (g *grid) setRow(y int, l line) {
 	row, in := g.row(y)
 	n := copy(row, l.cells)

@@ -62,7 +62,7 @@ func all(s *screen.Screen) string {
 	return strings.TrimRight(s.Scrollback().Text()+s.Snapshot().Text(), "\n")
 }
 
-// Under the alternate screen the main one is laid out anew as well.
+// A resize also lays out the main screen under the alternate one.
 func TestResizeUnderAlternateScreen(t *testing.T) {
 	s := draw("0123456789abc\r\n$ vi\x1b[?1049hxyz")
 	s.Resize(20, 4)

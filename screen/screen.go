@@ -98,9 +98,8 @@ func (s *Screen) Partial() bool { return !s.parser.Between() }
 // the frame before it. It ends by itself after a second.
 func (s *Screen) Drawing() bool { return s.emu.drawing() }
 
-// Replies returns the answers to the questions that the output has asked since the last
-// call, or nil. Whoever owns the terminal's input decides whether they are sent. They are of a
-// fixed, harmless set, and at most about 1 KiB of them is kept.
+// Replies returns the answers to the questions in the output since the last call, or nil. The owner of the terminal's
+// input decides whether to send them. They are of a fixed, harmless set, and at most about 1 KiB of them is kept.
 func (s *Screen) Replies() []byte {
 	b := s.emu.replies.bytes
 	s.emu.replies.bytes = nil

@@ -154,7 +154,7 @@ func (e *emulator) setExtra(link string, line Color) {
 	}
 }
 
-// readExtra returns what setExtra has stored.
+// readExtra returns the values that setExtra stored.
 func readExtra(s string) (link string, line Color) {
 	if len(s) < 4 {
 		return "", 0

@@ -7,9 +7,9 @@ import (
 	"ptyctl/vt"
 )
 
-// Skip looks for output that no reader can see any more: a beginning of p that the rest of p scrolls away, as in a long
-// log. It brings the screen to the state after that beginning without drawing it, and returns its length; 0: there is
-// none. The caller draws the rest, then or later, by Write. The scrollback then has no earlier line.
+// Skip looks for output that no reader can see any more: a beginning of p that the rest of p scrolls away, as in a
+// long log. It brings the screen to the state after that beginning without drawing it, and returns its length, or 0.
+// The caller draws the rest, then or later, by Write. The scrollback then has no earlier line.
 //
 // It knows lines of text, also in colours. All other output has to be drawn.
 func (s *Screen) Skip(p []byte) int {

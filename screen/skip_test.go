@@ -52,7 +52,7 @@ func TestSkip(t *testing.T) {
 					t.Fatalf("seed %d: row %d wraps: %v, drawn %v", seed, i, b.Wrapped(i), a.Wrapped(i))
 				}
 			}
-			for _, s := range []*screen.Screen{drawn, other} { // and what comes then looks the same
+			for _, s := range []*screen.Screen{drawn, other} { // and later output looks the same
 				s.Write([]byte("x\x1b[?1049lx\r\ny\x1b[2Jz"))
 			}
 		}

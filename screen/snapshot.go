@@ -18,7 +18,7 @@ type Snapshot struct {
 	Title      string // of the window (OSC 0 and 2), at most 256 bytes
 	Dir        string // the URI of the current folder (OSC 7)
 	AltScreen  bool   // a full-screen program has the alternate screen
-	Prompt     Mark   // the last mark of a shell, NoMark if there was none
+	Prompt     Mark   // the last mark of a shell, NoMark if the shell set no mark
 	ScrolledUp uint64 // rows that have left the top of the main screen so far
 	// Drawing is true while a program draws a frame (synchronized output, DECSET 2026). The
 	// snapshot is then that of the last complete frame.
@@ -76,7 +76,7 @@ type Lines struct {
 	rows     []extent
 	cells    []cell
 	clusters []string
-	extras   []string // by number; 0 is none
+	extras   []string // by number; 0 means no extra
 }
 
 // extent is the cells of a row, without blank ones at its end.

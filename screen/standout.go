@@ -16,8 +16,8 @@ type Highlight struct {
 const (
 	// tallHighlight is the most rows of one look that stand out; more are a window.
 	tallHighlight = 3
-	// mostHighlights is the most parts of a row that are worth being told; a row with more is
-	// a bar of keys or coloured text.
+	// mostHighlights is the most highlights of a row worth reporting; a row with more is a bar of keys or coloured
+	// text.
 	mostHighlights = 4
 	// leastAlike is the least number of entries that make a list in which another one stands out.
 	leastAlike = 3
@@ -40,10 +40,10 @@ func lookOf(c cell) look {
 
 // Highlights returns the parts of the rows that stand out, from top to bottom.
 //
-// A part stands out if its background differs from that of the cells beside it, or it is as
-// wide as the screen, and from that of the same columns some rows above and below. Where
-// nothing does, a line in bold between lines that are not stands out. Where nothing does but
-// bars at the top and the bottom, the only entry of a list does whose text has another look.
+// A part stands out if its background differs from that of the cells beside it, or it is as wide as the screen, and
+// from that of the same columns some rows above and below. If no part does, a bold line between lines that are not
+// bold stands out. If nothing stands out except bars at the top and the bottom, the only list entry with a different
+// text style stands out as well.
 func (s *Snapshot) Highlights() []Highlight { return s.highlights(&s.Lines) }
 
 // highlights is Highlights for l, which is the Lines of s or [Lines.seen] of them.
@@ -101,9 +101,9 @@ func (l *Lines) parts(looks []look, y int) (parts []Highlight) {
 	return parts
 }
 
-// block reports whether the columns from, to are a single one between two that look the same. That
-// is the cursor of a program which draws it itself, or the mark of a box to check, and it stands
-// out without text. Wider parts without text are the shadows of windows.
+// block reports whether the columns from, to are a single one between two that look the same. Such a column is a
+// cursor that the program draws itself, or the mark of a check box. It stands out even without text. Wider parts
+// without text are the shadows of windows.
 func block(row []look, from, to int) bool {
 	return to-from == 1 && from > 0 && (to == len(row) || row[from-1] == row[to])
 }
@@ -198,11 +198,10 @@ func inkOf(c cell) ink {
 	return i
 }
 
-// entry returns the only entry of a list whose text has another look than the entries above and
-// below it, for example another colour: the selected one, in programs that change no background.
-// With several the cursor decides. On the main screen, where programs print lists of files in
-// colours, the cursor must be in the row, or hidden. There is none beside what stands out by more,
-// but for bars.
+// entry returns the only list entry with a text style that differs from the entries above and below it, for example
+// in colour. This is the selected entry in programs that change no background. With several the cursor decides. On
+// the main screen, where programs print lists of files in colours, the cursor must be in the row, or hidden. It
+// returns no entry if a part other than a bar stands out by its background.
 func (s *Snapshot) entry(l *Lines, standing []Highlight) (entry Highlight, ok bool) {
 	middle := func(h Highlight) bool { return edgeRows <= h.Row && h.Row < l.Rows-edgeRows }
 	if slices.ContainsFunc(standing, middle) {
@@ -228,8 +227,8 @@ func (s *Snapshot) entry(l *Lines, standing []Highlight) (entry Highlight, ok bo
 	return entry, ok && (atCursor || !several)
 }
 
-// oddInk returns the part of row y whose text has another look than its neighbours, and the rows
-// of the list around it.
+// oddInk returns the part of row y with a text style that differs from its neighbours, and the rows of the list
+// around it.
 func (l *Lines) oddInk(y int) (h Highlight, top, bottom int, odd bool) {
 	row := l.at(y)
 	for from := 0; from < len(row); {

@@ -136,7 +136,7 @@ func TestStrings(t *testing.T) {
 	}
 }
 
-// An entry that is selected must be told from the text alone, also in programs that change no background.
+// A selected entry must be recognised by its text alone, also in programs that change no background.
 func TestEntryByItsText(t *testing.T) {
 	list := func(selected int, on, off string) string {
 		var b strings.Builder
@@ -183,7 +183,7 @@ func TestEntryByItsText(t *testing.T) {
 	}
 }
 
-// A single column without text can be all that tells which box of a list, or which field, has the focus.
+// A single column without text can be the only sign of the box of a list, or of the field, that has the focus.
 func TestBlockWithoutText(t *testing.T) {
 	for _, tt := range []struct{ name, output, want string }{
 		{"a radio button of whiptail", "\x1b[37;44m\x1b[2J(*) one\r\n(\x1b[41m \x1b[44m) two", "2| ( ) two\n<- 2-2 on red\n"},

@@ -106,7 +106,7 @@ func TestReplies(t *testing.T) {
 		"\x1b[19$p\x1b[20h\x1b[20$p":              "\x1b[19;4$y\x1b[20;1$y",
 		"\x1b[?u":                                 "\x1b[?0u",
 		"\x1b[18t":                                "\x1b[8;5;10t",
-		// What could put the far side's words into the input has no answer.
+		// A query gets no answer if the answer could put the far side's words into the input.
 		"\x1b]2;rm -rf\x07\x1b[21t\x1b[20t\x1b]52;c;?\x07\x1b[1;1;1;1;1;1*y\x05\x1b]4;1;?\x07": "",
 	} {
 		s := draw(in)

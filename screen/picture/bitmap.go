@@ -15,8 +15,8 @@ import (
 //
 //	uint16 n | n x (uint16 page, uint32 end) | n x compressed page
 //
-// A page is 1,024 characters: the width of each in bytes (0 if there is none), then the
-// glyphs one after the other, 16 bytes for each column of 8 pixels. Numbers are big-endian.
+// A page is 1,024 characters: the width of each in bytes (0 if missing), then the glyphs one after the other, 16
+// bytes for each column of 8 pixels. Numbers are big-endian.
 //
 //go:embed fonts/unifont.pages
 var unifontPages string
@@ -48,7 +48,7 @@ func bitmap(r rune) (width int, columns []byte) {
 	return width, page[at : at+width*bitmapRows]
 }
 
-// unifontPage returns a page, nil if there is none.
+// unifontPage returns a page, or nil.
 func unifontPage(number rune) []byte {
 	unifont.mu.Lock()
 	defer unifont.mu.Unlock()

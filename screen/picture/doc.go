@@ -7,33 +7,30 @@
 //
 // The parts:
 //
-//	Draw   -> a Picture, which is an image.Image, and what part of the screen it shows
+//	Draw   -> a Picture, which is an image.Image, and the part of the screen that it shows
 //	Encode -> the same, written as PNG
 //	Themes -> the sets of colours to choose from
 //
 // # Drawing
 //
-// Text is JetBrains Mono, regular and bold; slanted letters are leaned. Lines, blocks, shades,
-// braille, the separators of powerline and the shapes of legacy computing are drawn to fill
-// their cells, so that they join without gaps. All other characters are GNU Unifont: Chinese,
-// Japanese and Korean, Hebrew, Arabic, Thai, arrows, symbols and emoji in one colour. Scripts
-// that need shaping are drawn letter by letter, from the left to the right. A frame stands for
-// a character that no font has. Of a family of emoji the first is drawn, of a flag the letters
-// of the country.
+// Text is JetBrains Mono, regular and bold; slanted letters are leaned. Lines, blocks, shades, braille, the
+// separators of powerline and the shapes of legacy computing are drawn to fill their cells, so that they join without
+// gaps. All other characters are GNU Unifont: Chinese, Japanese and Korean, Hebrew, Arabic, Thai, arrows, symbols and
+// emoji in one colour. Scripts that need shaping are drawn letter by letter, from the left to the right. A character
+// that no font has is drawn as a frame. Of a family of emoji the first is drawn, of a flag the letters of the
+// country.
 //
-// All attributes and underlines are drawn; blinking text does not blink, and concealed text is
-// not there. Bold text in one of the first eight colours is bright, as in xterm. In the themes
-// "dark" and "light" a text that could hardly be told from its background is made lighter or
-// darker; "xterm" has the exact colours of xterm. The title of the window is not in the
-// picture, nor is what Mask has covered.
+// All attributes and underlines are drawn; blinking text does not blink, and concealed text is not drawn. Bold text
+// in one of the first eight colours is bright, as in xterm. In the themes "dark" and "light" a text with little
+// contrast to its background is made lighter or darker; "xterm" has the exact colours of xterm. The picture has
+// neither the title of the window nor the text that Mask covered.
 //
 // # Promises
 //
 //   - A picture shows at most 200 columns and 60 rows; a larger screen is cut, and a line below
 //     the picture says so.
-//   - Time and memory are bounded, whatever the screen shows: a picture has at most about 6
-//     million pixels, each of which takes 8 bytes while it is drawn, and each distinct glyph is
-//     drawn once.
+//   - Time and memory are bounded, whatever the screen shows: a picture has at most about 6 million pixels of 8 bytes
+//     each while it is drawn, and each distinct glyph is drawn once.
 //   - A picture with at most 256 colours has a palette. A usual screen becomes a file of 5 to
 //     40 KB.
 //   - Equal screens and options give equal pictures.

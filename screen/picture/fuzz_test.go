@@ -10,7 +10,7 @@ import (
 	"ptyctl/screen/picture"
 )
 
-// FuzzDraw draws what any output leaves on a screen.
+// FuzzDraw draws the screen after any output.
 func FuzzDraw(f *testing.F) {
 	f.Add([]byte(attributes), uint8(60), uint8(6), uint8(20), uint8(0), 0, 0, 0, 0)
 	f.Add([]byte("\x1b[?2027h👨\u200d👩\u200d👧🇩🇪❤\ufe0f1\ufe0f\u20e3"), uint8(10), uint8(2), uint8(11), uint8(1), 1, 0, 300, 1)

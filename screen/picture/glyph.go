@@ -11,7 +11,7 @@ import (
 // A glyph names a shape that is drawn once for a picture.
 type glyph struct {
 	text   rune
-	joined string // with text and what is joined to it, if anything is
+	joined string // text and the characters joined to it, if any
 	wide   bool
 	bold   bool
 	italic bool
@@ -137,7 +137,7 @@ func visible(r rune) bool {
 		unicode.Is(unicode.Co, r)
 }
 
-// frame stands for a character that no font has.
+// frame draws the frame for a character that no font has.
 func frame(m *mask) {
 	x0, y0, x1, y1 := m.w/8, m.h/8, m.w-m.w/8, m.h-m.h/8
 	m.fill(x0, y0, x1, y1, full*2/3)

@@ -73,7 +73,7 @@ func drawLines(m *mask, r rune) bool {
 	return true
 }
 
-// span returns the pixels across a line of a weight, whose middle is that of size.
+// span returns the pixels across a line of a weight. The line is centred in size.
 func (m *mask) span(weight, size int) (from, to int) {
 	t := thickness(m.h)
 	from = (size - t) / 2
@@ -109,8 +109,7 @@ func (m *mask) cross(weights [4]int) {
 	}
 }
 
-// arm draws one line into on. It ends at the far side of what crosses it, so that a corner is
-// complete.
+// arm draws one line into on. It ends at the far side of the crossing line, so that a corner is complete.
 func (m *mask) arm(on *mask, d, weight int, weights [4]int) {
 	a, b := weights[(d+1)%4], weights[(d+3)%4]
 	across := max(a, b)

@@ -30,7 +30,7 @@ func (m *mask) clear(x0, y0, x1, y1 int) {
 	}
 }
 
-// add covers what other covers, which has the same size.
+// add also covers the pixels of other, which has the same size.
 func (m *mask) add(other *mask) {
 	for i, a := range other.a {
 		m.a[i] = max(m.a[i], a)

@@ -120,7 +120,7 @@ func (o *outliner) draw(m *mask, f *sfnt.Font, i sfnt.GlyphIndex, slanted bool, 
 	m.rasterize(z)
 }
 
-// rasterize adds what z has drawn.
+// rasterize adds the drawing of z.
 func (m *mask) rasterize(z *vector.Rasterizer) {
 	img := image.NewAlpha(image.Rect(0, 0, m.w, m.h))
 	z.Draw(img, img.Bounds(), image.Opaque, image.Point{})

@@ -46,8 +46,8 @@ type Picture struct {
 	Cut bool
 }
 
-// Draw returns the image of a screen. To draw rows that left the screen, put their Lines into
-// a Snapshot whose cursor is hidden.
+// Draw returns the image of a screen. To draw rows that left the screen, put their Lines into a Snapshot with a
+// hidden cursor.
 //
 // A screen with more than MaxCols columns or MaxRows rows is cut to the part that has the
 // cursor, or to the first if that is hidden. An error is about the options.

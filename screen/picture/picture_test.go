@@ -107,7 +107,7 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// TestAttributes checks that each attribute shows, and that what must not be read does not.
+// TestAttributes checks that each attribute shows, and that text that must not be read does not.
 func TestAttributes(t *testing.T) {
 	o := picture.Options{}
 	plain := hash(draw(t, snapshot(8, 1, "secret"), o))
@@ -217,8 +217,8 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// TestCoverage draws a character of each of many scripts, and checks that it is neither blank
-// nor the frame that stands for a missing one.
+// TestCoverage draws a character of each of many scripts, and checks that it is neither blank nor the frame of a
+// missing one.
 func TestCoverage(t *testing.T) {
 	o := picture.Options{HideCursor: true}
 	shown := func(text string) string { return hash(draw(t, snapshot(4, 1, text), o)) }

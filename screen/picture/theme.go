@@ -72,8 +72,8 @@ func findTheme(name string) (*theme, error) {
 	return nil, fmt.Errorf("unknown theme %q: the themes are %s", name, strings.Join(Themes(), ", "))
 }
 
-// indexed returns a colour of the palette of 256, whose upper 240 are the same everywhere: a
-// cube of 6 x 6 x 6, and 24 greys.
+// indexed returns a colour of the palette of 256. Its upper 240 colours are the same everywhere: a cube of 6 x 6 x 6,
+// and 24 greys.
 func (t *theme) indexed(n int) rgb {
 	switch {
 	case n < 16:
