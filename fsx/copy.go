@@ -77,7 +77,7 @@ func newMode(asked, given fs.FileMode) fs.FileMode {
 	return asked.Perm() & given.Perm()
 }
 
-// wholly refuses a file whose size is not that of the data written to it.
+// wholly refuses a file if its size differs from the size of the written data.
 func wholly(name string, is, want int64) error {
 	if is == want {
 		return nil

@@ -176,7 +176,7 @@ func (l *Local) Target(_ context.Context, t term.FileTarget) (term.FileSink, err
 	return s, nil
 }
 
-// resume opens the file that an earlier copy has left; s.File stays nil if there is none.
+// resume opens the file that an earlier copy left. Without such a file, s.File stays nil.
 func (s *localSink) resume() error {
 	was, err := s.place.dir.Lstat(s.temp)
 	if errors.Is(err, fs.ErrNotExist) {

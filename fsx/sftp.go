@@ -35,7 +35,7 @@ type SFTP struct {
 	// The sizes of pieces go on from action to action: the server and the way to it are the same. Its users have the turn.
 	reading, writing pace
 
-	inbound *counter // of what the library reads
+	inbound *counter // of the bytes that the library reads
 	reads   *reads
 	lost    chan struct{}
 	running sync.WaitGroup

@@ -49,7 +49,7 @@ type reads struct {
 	handle  string // of the file that was opened last
 }
 
-// A read is a request whose answer is missing.
+// A read is a request without an answer yet.
 type read struct {
 	into   []byte
 	cut    bool // data beyond into is dropped, as by the library; else it is an error
@@ -75,7 +75,7 @@ func newReads(in io.Reader, out io.Writer) *reads {
 func (r *reads) Write(p []byte) (int, error) {
 	if r.unsent <= 0 {
 		if len(p) < 4 {
-			return 0, io.ErrShortWrite // the library writes the length with what follows
+			return 0, io.ErrShortWrite // the library writes the length together with the data after it
 		}
 		r.unsent = 4 + int(binary.BigEndian.Uint32(p))
 		r.sending.Lock()
@@ -195,7 +195,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// take returns the read that waits for an answer with that id; nil: there is none.
+// take returns the read that waits for an answer with that id, or nil.
 func (r *reads) take(id uint32) *read {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -227,7 +227,7 @@ func TestCopyReadsUnsent(t *testing.T) {
 	}
 }
 
-// TestReadsAsLibrary: a read with its requests under way together is what the client library reads.
+// TestReadsAsLibrary: a read with concurrent requests returns the same data as the client library.
 func TestReadsAsLibrary(t *testing.T) {
 	const size = 3<<20 + 12345
 	files, root, _ := newSFTP(t, Limits{Read: 2 * size})
