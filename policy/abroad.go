@@ -10,13 +10,12 @@ import (
 // Abroad returns the Gate for actions that another node of a cluster does for
 // callers of this one. It judges them as Gate does, with these differences:
 //
-//   - These rules may not have seen the opening of the session, so they also
-//     judge, before what is done there, whether it could have been opened.
-//   - Rules about paths of this machine cannot judge programs of another one,
-//     and rules for credentials cannot be combined with those of the other
-//     node. What they are about is refused.
+//   - These rules may not have seen the opening of the session. So before an action there, they also judge whether
+//     the session could have been opened.
+//   - Rules about paths of this machine cannot judge programs of another one, and rules for credentials cannot be
+//     combined with those of the other node. Actions under such rules are refused.
 //
-// It is nil if there are no rules.
+// It returns nil if there are no rules.
 func (p *Policy) Abroad() term.Gate {
 	gate := p.Gate()
 	if gate == nil {
@@ -65,7 +64,7 @@ func (p *Policy) abroad(ctx context.Context, a term.Action, gate term.Gate) (ter
 // it.
 func (p *Policy) openAbroad(ctx context.Context, a *term.Action) error {
 	opening := term.Action{Verb: term.VerbOpen, Target: &term.Target{Protocol: a.Protocol}}
-	if a.Protocol == local { // what it runs is judged command by command
+	if a.Protocol == local { // its commands are judged one by one
 		opening.Target.PTY.Disabled = true
 		if len(p.rules.Protocols) == 0 {
 			return nil

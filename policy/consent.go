@@ -22,9 +22,8 @@ func (p *Policy) consented() *Policy {
 	return &c
 }
 
-// agreed decides about an action that d denies for lack of consent. If the call
-// carries the consent, the action is allowed; otherwise the denial says what
-// the person must consent to.
+// agreed decides about an action that d denies for lack of consent. If the call carries the consent, the action is
+// allowed; otherwise the denial describes the required consent.
 func (p *Policy) agreed(ctx context.Context, a term.Action, d *denial) (term.Ruling, error) {
 	refusal := d.refusal(a)
 	if !p.rules.Consent || !d.asks || !showable(a) {

@@ -19,7 +19,7 @@
 //   - unwrap: finds the commands of a line, and those that they run in turn.
 //   - preset: the built-in lists of commands.
 //
-// What decides:
+// The files:
 //
 //	judge.go    rules for one command            closed.go   lines that need permission
 //	gate.go     the rules for each verb          typing.go   typed input

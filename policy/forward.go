@@ -39,9 +39,9 @@ func (p *Policy) forward(ctx context.Context, a term.Action) error {
 	return nil
 }
 
-// destination returns the names and addresses under which a rule may know the host to which a forward leads. What a name
-// means at the far side is not known here. The operator's configuration may name the port of its SSH server, which is not
-// that of the forward, so a restricted name counts at every port of its host.
+// destination returns the names and addresses under which a rule may know the host of a forward. The meaning of a
+// name at the far side is unknown here. The operator's configuration may have the port of the host's SSH server,
+// which is not the port of the forward, so a restricted name counts at every port of its host.
 func (p *Policy) destination(ctx context.Context, host string) []string {
 	to := term.PlannedHop{Alias: host, Host: host}
 	forms := known(&to)

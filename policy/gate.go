@@ -106,7 +106,7 @@ func (p *Policy) Rule(ctx context.Context, a term.Action) (term.Ruling, error) {
 	return p.rule(ctx, p.planned(ctx, a))
 }
 
-// in returns the policy as it judges for the caller of ctx, whose folder and PATH are not always those of this process.
+// in returns the policy for the caller of ctx. The caller's folder and PATH may differ from those of this process.
 func (p *Policy) in(ctx context.Context) *Policy {
 	env := term.EnvironmentFrom(ctx)
 	if env == nil {

@@ -133,7 +133,7 @@ func (k *commands) command(c unwrap.Command) error {
 			return &denial{rule: p.Rule, part: grammar.Shown(c.Words), why: ask.why(), allowed: k.allowed(), asks: true}
 		}
 	}
-	// PTY_PERMISSIONS cannot allow what Deny denies.
+	// PTY_PERMISSIONS cannot allow commands that Deny denies.
 	rule, named, v := k.permissions.command(c.Words)
 	if why := v.why(); why != "" {
 		return &denial{rule: rule, part: grammar.Shown(c.Words), why: why, asks: v == ask}

@@ -56,8 +56,8 @@ type Rules struct {
 	Report                  bool
 	ReportName, ReportWhere string
 
-	Person  bool // with Consent: it is a person of the operator's who must agree, and not the one at the client
-	Consent bool // a call that carries a term.Consent may do what only Ask, or "ask" in Permissions, denies
+	Person  bool // with Consent: a person of the operator must agree, and not the one at the client
+	Consent bool // a call that carries a term.Consent may do actions that only Ask, or "ask" in Permissions, denies
 }
 
 // NoBoundary reports whether commands are judged only by lists that deny or

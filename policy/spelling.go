@@ -62,9 +62,8 @@ func addressForms(a netip.Addr) []string {
 	return forms
 }
 
-// oldAddress parses the forms of IPv4 addresses that inet_aton(3) and most
-// resolvers accept: one to four numbers, decimal, octal or hexadecimal, of
-// which the last fills the remaining bytes.
+// oldAddress parses the forms of IPv4 addresses that inet_aton(3) and most resolvers accept: one to four numbers,
+// decimal, octal or hexadecimal. The last one fills the remaining bytes.
 func oldAddress(name string) (netip.Addr, bool) {
 	parts := strings.Split(name, ".")
 	if len(parts) > 4 {

@@ -3,9 +3,8 @@
 //	list, err := grammar.Parse(text)                    // the closed grammar
 //	line, err := grammar.Dialect{Class: "fish"}.List(list)
 //
-// [Parse] accepts only constructs that mean the same in every shell once they
-// are printed, and denies all others by name, with advice. What [Dialect] prints
-// is what runs, so the parser need not agree with any shell.
+// [Parse] accepts only constructs that mean the same in every shell once they are printed, and denies all others by
+// name, with advice. The text that [Dialect] prints runs, so the parser need not agree with any shell.
 //
 // [ParseShell] accepts any line, as a POSIX shell or bash would. Its words
 // become a [Word] each: text with a [Hole] for each part that is unknown before

@@ -51,7 +51,7 @@ func (d Dialect) List(l List) (string, error) {
 	return b.String(), nil
 }
 
-// limited reports whether the dialect must avoid what csh lacks.
+// limited reports whether the dialect must avoid features that csh lacks.
 func (d Dialect) limited() bool { return d.AnyLine || d.Class == quote.Csh }
 
 // lacks returns the refusal of a construct that the far side cannot express.

@@ -16,14 +16,11 @@ import (
 //
 //	NAME|NAME COMMAND|COMMAND: OPTIONS ; OPERANDS
 //
-// OPTIONS are -abc (letters, alone or together), -n: (with a value), -n? (with
-// one in the same word, or none), -NUM (a number), --name, --name= (with a
-// value), --name[=] (with one in the same word, or none), --name=2 (with two
-// words after it), and -- (all following words are operands). A letter or a
-// name after a value's mark gives its form: N a number, S seconds, P a format
-// of git without signatures, R an order of its references. After "exact" they
-// are words with one dash instead of letters. ! before options marks a set of
-// which one must be present.
+// OPTIONS are -abc (letters, alone or together), -n: (with a value), -n? (with one in the same word, or none), -NUM
+// (a number), --name, --name= (with a value), --name[=] (with one in the same word, or none), --name=2 (with two
+// words after it), and -- (all following words are operands). A letter or a name after a value's mark gives its form:
+// N a number, S seconds, P a format of git without signatures, R an order of its references. After "exact" they are
+// words with one dash instead of letters. ! before options marks a set; one of its options must be present.
 //
 // OPERANDS are a number or two (1-2), * for any number, files for names of
 // files to read, file for at most one, words for anything, rest for the same

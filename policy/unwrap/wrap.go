@@ -18,8 +18,7 @@ func Program(text string) string {
 // python for python3.12 and lua for lua5.4.
 func family(name string) string { return strings.TrimRight(name, "0123456789.-") }
 
-// unwrap finds the commands that a command runs. It returns nil if there are
-// none, and records in c which effects cannot be judged.
+// unwrap finds the commands that a command runs, or returns nil. It records in c the effects that cannot be judged.
 func (r *Reader) unwrap(c *Command, in input) (inner func() error, err error) {
 	name, args := Program(c.Words[0].Text), c.Words[1:]
 	// zsh and fish differ from POSIX shells here.
