@@ -560,7 +560,7 @@ func TestTransparent(t *testing.T) {
 		doubt         bool
 		wire          string // as sent arrives
 		back, got     string // from the server, and as it is read
-		restored      string // what is sent at the end
+		restored      string // the bytes sent at the end
 	}{
 		"BINARY": {
 			first: echo, answer: "\xff\xfd\x00\xff\xfb\x00", wire: "\r\n\r\x00\xff\xff\r",

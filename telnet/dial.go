@@ -262,7 +262,7 @@ func (a *attempt) dial(ctx context.Context, network string, approve term.Approve
 		var nc net.Conn
 		target := netip.AddrPortFrom(addr, uint16(a.hop.Port))
 		if nc, err = dialOne(ctx, dialer, network, target, len(addrs)-i); err == nil {
-			// Who has made the Hold releases it: nothing may be around the socket, which urgent data needs.
+			// The maker of the Hold releases it: nothing may be around the socket, which urgent data needs.
 			if _, err = term.HoldSocket(ctx, nc); err != nil {
 				_ = nc.Close()
 				return nil, err

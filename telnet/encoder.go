@@ -7,7 +7,7 @@ type encoding struct {
 	enter string // replaces a CR without LF
 	raw   bool   // the peer does not speak Telnet: IAC is not doubled
 	exact bool   // a CR before LF is data like any other, and no line end
-	nop   bool   // a NUL at the end is followed by NOP: busybox's telnetd drops one that ends what it reads at once
+	nop   bool   // a NUL at the end is followed by NOP: busybox's telnetd drops a NUL at the end of a read
 }
 
 // plain reports whether p is its own encoding.

@@ -93,9 +93,9 @@ func settingsOf(o term.SerialOptions, is *term.Serial) (list []setting, err erro
 	return list, nil
 }
 
-// setLine sets the server's serial line as o says, before the first Read. A server that confirms nothing, or something
-// else, is waited for and then believed to do as it likes: doubts say what it has not confirmed. The error is that of o
-// or of ctx.
+// setLine sets the server's serial line to o, before the first Read. It gives the server time to confirm each
+// setting. If the server confirms nothing, or another value, doubts names the unconfirmed settings. The error is
+// about o or from ctx.
 func setLine(ctx context.Context, c *Conn, o term.SerialOptions) (is *term.Serial, doubts []string, err error) {
 	is = new(term.Serial)
 	list, err := settingsOf(o, is)
@@ -169,8 +169,8 @@ func (l *lineSetter) confirm(ctx context.Context, s setting) (doubt string) {
 	return fmt.Sprintf("it says % x, not % x", got[:min(len(got), mostShown)], s.data)
 }
 
-// pump reads ahead until stop is closed, met, which is asked while c.mu is held, is true, or limit has passed. It is for
-// what happens before the first Read, which otherwise answers the server.
+// pump reads ahead until stop is closed, met returns true (it is called with c.mu held), or limit has passed. It is
+// for the time before the first Read, which otherwise answers the server.
 func pump(ctx context.Context, c *Conn, limit time.Duration, stop <-chan struct{}, met func() bool) {
 	c.reading.Lock()
 	defer c.reading.Unlock()

@@ -15,8 +15,8 @@ import (
 // inNamespace names the variable that is set in the process with a network of its own.
 const inNamespace = "PTYCTL_TEST_NETWORK"
 
-// TestDeadNetwork sends to a peer whose network dies, in a network namespace. Without a limit the kernel would go on
-// sending for a quarter of an hour, and no read or write would say anything.
+// TestDeadNetwork sends to a peer in a network namespace while the network dies. Without a limit the kernel would go
+// on sending for a quarter of an hour, and no read or write would fail.
 func TestDeadNetwork(t *testing.T) {
 	if os.Getenv(inNamespace) == "" {
 		line := []string{"unshare", "--net"}

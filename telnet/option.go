@@ -101,7 +101,7 @@ type transparency struct {
 	bare    bool          // the peer sends CR without NUL, against RFC 854: a NUL after CR is data
 }
 
-// wake tells the caller of Transparent of an answer.
+// wake wakes the caller of Transparent after an answer.
 func (t *transparency) wake() {
 	select {
 	case t.changed <- struct{}{}:
@@ -128,7 +128,7 @@ func (t *transparency) strip(p []byte) int {
 	return n
 }
 
-// keepNUL tells the decoder whether NULs are data.
+// keepNUL sets whether NULs are data for the decoder.
 func (e *engine) keepNUL() { e.dec.KeepNUL = !e.spoken || e.on(them, Binary) || e.clear.on }
 
 // asking reports whether an answer about BINARY has yet to come.

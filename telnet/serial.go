@@ -55,7 +55,7 @@ func (s *serial) hear(code byte, data []byte) {
 	if notice && s.answer != nil && code == comAnswer+s.code-comSetLineMask+comNotifyLine {
 		code = comAnswer + s.code
 	}
-	// SET-CONTROL is for several settings. A late answer about another one is none to the request.
+	// SET-CONTROL is for several settings. A late answer about another setting does not answer the request.
 	if code == comAnswer+comSetControl && len(data) > 0 && controlOf(data[0]) != controlOf(s.value) {
 		return
 	}

@@ -216,7 +216,7 @@ func TestBreakWaitsForItsTurn(t *testing.T) {
 	})
 }
 
-// TestSetLine: a server may confirm nothing, something else or too much, and the line is open all the same.
+// TestSetLine: a server may confirm nothing, something else or too much, and the line still opens.
 func TestSetLine(t *testing.T) {
 	want := term.SerialOptions{
 		Baud: 9727, DataBits: 7, Parity: "even", StopBits: 2, Flow: "xonxoff", DTR: "on", RTS: "off",
