@@ -12,10 +12,10 @@ import (
 // partMagic begins each age file (age-encryption.org/v1).
 const partMagic = "age-encryption.org/v1\n"
 
-// Encrypted returns a writer for New that encrypts to recipients of age. The part before each seal is an age file of its
-// own, and the recording is all of these, one after the other: age decrypts the last block of a file only if that is
-// complete, so a process that is killed would leave a single one without its end. The writer keeps what no seal closes
-// in memory.
+// Encrypted returns a writer for New that encrypts to recipients of age. The part before each seal is an age file of
+// its own, and the recording is all of these, one after the other: age decrypts the last block of a file only if that
+// is complete, so a process that is killed would leave a single one without its end. The writer keeps the part
+// without a seal in memory.
 func Encrypted(w io.Writer, recipients ...age.Recipient) (io.Writer, error) {
 	if _, err := age.Encrypt(io.Discard, recipients...); err != nil {
 		return nil, err

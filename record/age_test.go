@@ -139,7 +139,7 @@ func TestEncryptedChanged(t *testing.T) {
 	})
 }
 
-// TestEncryptedDiskFull: what did not fit is marked once there is room, and all that is there can be read.
+// TestEncryptedDiskFull: missing output is marked once there is room, and the written part can be read.
 func TestEncryptedDiskFull(t *testing.T) {
 	for _, room := range []int{0, 100, 900, 2000} {
 		synctest.Test(t, func(t *testing.T) {

@@ -60,7 +60,7 @@ func (w *writer) sizeKnown(e *term.Event) bool {
 	return w.r.o.others || e.Verb == term.VerbState || e.Verb == term.VerbExec || e.Verb == term.VerbOpen && e.Outcome() != nil
 }
 
-// openSize returns the size of the terminal that the event of an open session tells of.
+// openSize returns the size of the terminal in the event of an open session.
 func openSize(e term.Event) (cols, rows int, ok bool) {
 	if e.Verb != term.VerbState {
 		return 0, 0, false

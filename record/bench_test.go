@@ -82,8 +82,8 @@ func recorder(b *testing.B, kind string) ([]term.Observer, func() int64) {
 
 var kinds = []string{"no", "plain", "encrypted"}
 
-// BenchmarkTerminal measures the throughput of a session with and without a recording, and with an encrypted one, whose
-// terminal has all of its output ready.
+// BenchmarkTerminal measures the throughput of a session with all of its output ready: without a recording, with one,
+// and with an encrypted one.
 func BenchmarkTerminal(b *testing.B) {
 	text := strings.Repeat(logLine, 1000)
 	for _, kind := range kinds {

@@ -37,7 +37,7 @@ type Term struct {
 	Type string `json:"type,omitempty"`
 }
 
-// An About is what only ptyctl has in a header. Players ignore it.
+// An About is the part of a header that only ptyctl has. Players ignore it.
 type About struct {
 	Recording string    `json:"recording"` // a random id
 	Session   string    `json:"session,omitempty"`
@@ -114,7 +114,7 @@ func (e *encoder) begin(at time.Duration, code byte) {
 
 func (e *encoder) end() { e.lines = append(e.lines, "\"]\n"...) }
 
-// maxEscape is the most bytes that stand for one in a JSON string.
+// maxEscape is the most bytes that one byte takes in a JSON string.
 const maxEscape = len(`\u001b`)
 
 // escapes are the characters in a JSON string up to C1, which a terminal obeys. The first byte of each is the lowest one,
@@ -162,9 +162,9 @@ func appendString(dst, p []byte) (_ []byte, bad int) {
 	}
 }
 
-// appendPiece is appendString for a few bytes. It takes eight of them at a time and writes them at once, however many
-// stand for themselves; the next ones overwrite the rest. With a search for the end of each span, and then a copy of it,
-// the lines of a log took 1.8 times as long, and text that is not ASCII 1.6 times. Slices with all three bounds spare a
+// appendPiece is appendString for a few bytes. It copies eight bytes at a time, including those that need an escape;
+// the escapes and later bytes overwrite them. With a search for the end of each span, and then a copy of it, the
+// lines of a log took 1.8 times as long, and text that is not ASCII 1.6 times. Slices with all three bounds spare a
 // quarter of that: they need no check that they are empty.
 func appendPiece(dst, p []byte) (_ []byte, bad int) {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
@@ -176,7 +176,7 @@ func appendPiece(dst, p []byte) (_ []byte, bad int) {
 		for i+8 <= len(p) {
 			x := binary.LittleEndian.Uint64(p[i : i+8 : i+8])
 			binary.LittleEndian.PutUint64(dst[n:n+8:n+8], x)
-			// The lowest high bit is of the first byte that does not stand for itself. '"' is one bit off a control.
+			// The lowest high bit marks the first byte that needs an escape. '"' is one bit off a control.
 			control, slash := (x^ones*2)-ones*0x21, (x^ones*'\\')-ones
 			special := (control | slash | x) & highs
 			if special == 0 {
@@ -235,8 +235,8 @@ func appendPiece(dst, p []byte) (_ []byte, bad int) {
 	return dst[:n], bad
 }
 
-// plainRune returns the size of the character that the bytes of x begin with, the lowest one first, if it is one of two
-// or three bytes that stands for itself (RFC 3629 section 4); else 0.
+// plainRune returns the size of the character that the bytes of x begin with, the lowest one first, if it has two or
+// three bytes and needs no escape (RFC 3629 section 4); else 0.
 func plainRune(x uint64) int {
 	switch {
 	case x&0xc0c0f0 == 0x8080e0:

@@ -28,7 +28,7 @@ type command struct {
 type stream struct {
 	filter  vt.Filter
 	tail    []byte
-	dropped int64 // bytes between what was drawn and tail
+	dropped int64 // bytes between the drawn output and tail
 }
 
 // add keeps output for the end.
@@ -44,7 +44,7 @@ func (s *stream) add(p []byte) {
 type commands struct {
 	t       *tape
 	running map[string]*command
-	last    string // the command whose output was drawn last
+	last    string // the command with the output drawn last
 }
 
 // begin draws a command's line.
@@ -112,7 +112,7 @@ func endsLine(text []byte) bool {
 	return bytes.HasSuffix(bytes.TrimSuffix(text, []byte("\x1b[39m")), []byte("\n"))
 }
 
-// end draws the rest of a command's output, and how it ended.
+// end draws the rest of a command's output, and its outcome.
 func (c *commands) end(at time.Duration, id, how string) {
 	if x := c.running[id]; x != nil {
 		delete(c.running, id)

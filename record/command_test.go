@@ -64,7 +64,7 @@ func TestCommandStreams(t *testing.T) {
 	})
 }
 
-// TestMarkers: each kind of call has a marker that says what, by whom, and how it ended; reads have none.
+// TestMarkers: each kind of call has a marker with the action, the caller and the outcome; reads have none.
 func TestMarkers(t *testing.T) {
 	person := term.Actor{Transport: "socket", Client: "ptyctl attach", Attachment: term.NewAttachment("1", "person 1")}
 	step := 2

@@ -39,7 +39,7 @@ type DirOptions struct {
 	FailClosed bool
 	Failed     func(session string, err error) // to end the session; it must not block
 
-	// Noted gets what should be kept elsewhere, so that Check finds changes. It must not block for long.
+	// Noted gets the data to keep elsewhere, so that Check finds changes. It must not block for long.
 	Noted func(Note)
 
 	Logger *slog.Logger // nil: errors go to slog.Default
@@ -52,7 +52,7 @@ type Dir struct {
 
 	mu       sync.RWMutex // guards the following
 	sessions map[string]*tapeFile
-	others   *tapeFile   // what belongs to no session that is recorded; nil: nothing so far
+	others   *tapeFile   // the recording of calls without a recorded session; nil: none so far
 	ending   []*tapeFile // earlier ones of either kind, which write their ends
 	closed   bool
 
@@ -132,7 +132,7 @@ func begins(e term.Event) bool {
 	return e.Verb == term.VerbState && e.State == "open"
 }
 
-// session returns the recording of a session, which it begins if that is wanted; nil if there is none.
+// session returns the recording of a session, or nil. With begin it begins one if needed.
 func (d *Dir) session(id string, begin bool, now time.Time) *tapeFile {
 	d.mu.RLock()
 	t := d.sessions[id]
@@ -268,8 +268,8 @@ func (d *Dir) Active() int {
 	return len(d.sessions)
 }
 
-// Settle implements term.Settler. It waits for the recordings of sessions that have ended, each of which is open until the
-// disk has it.
+// Settle implements term.Settler. It waits for the recordings of ended sessions. Each of them is open until the disk
+// has it.
 func (d *Dir) Settle(ctx context.Context) {
 	d.mu.Lock()
 	over := slices.DeleteFunc(d.allLocked(), func(t *tapeFile) bool { return !t.over.Load() })

@@ -45,7 +45,7 @@ func newDir(tb testing.TB, o DirOptions) *Dir {
 	return d
 }
 
-// live tells d of a session that says text, and is open.
+// live gives d the events of an open session with the output text.
 func live(d *Dir, id, text string) {
 	d.Observe(term.Event{Time: time.Now(), Verb: term.VerbOpen, Session: id, Host: "web1", Protocol: "ssh"})
 	d.Observe(term.Event{Time: time.Now(), Verb: term.VerbState, Session: id, Host: "web1", Protocol: "ssh", State: "open", Detail: "terminal 80x24"})
@@ -128,7 +128,7 @@ func TestDirEncrypted(t *testing.T) {
 	d := newDir(t, DirOptions{Path: dir, Noted: n.add, Recipients: []age.Recipient{id.Recipient()}})
 	for range 20 {
 		live(d, "web1-a", strings.Repeat("some output\r\n", 1000))
-		time.Sleep(time.Millisecond) // the writer takes what there is
+		time.Sleep(time.Millisecond) // the writer takes the queued output
 	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func TestDirEncrypted(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantBroken(t, note, "changed")
-	// The rest of one whose writer was killed is read up to its last seal.
+	// A recording of a killed writer is read up to its last seal.
 	p[len(p)/2] ^= 1
 	if err := os.WriteFile(note.Path, p[:len(p)-100], 0o600); err != nil {
 		t.Fatal(err)

@@ -94,7 +94,7 @@ func fill(t *testing.T, d *disk, w io.Writer, lines int) {
 	}
 }
 
-// TestDiskFull: what did not fit is marked once there is room, and the picture is right again.
+// TestDiskFull: missing output is marked once there is room, and the picture is right again.
 func TestDiskFull(t *testing.T) {
 	for _, room := range []int{0, 10, 700, 1000, 1200} {
 		synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ const (
 	encryptedSuffix = ".cast.age"
 )
 
-// A Note is what should be kept of a recording elsewhere: for example in the audit log.
+// A Note is the data about a recording to keep elsewhere, for example in the audit log.
 type Note struct {
 	Path string
 	Seal Seal // the newest

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// again runs the test in several processes at a time, with a folder, and returns what they print.
+// again runs the test in several processes at a time, with a folder, and returns their output.
 func again(t *testing.T, dir string, processes int) string {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -77,7 +77,8 @@ func TestDirProcesses(t *testing.T) {
 	}
 }
 
-// TestDirProcessesAge: several processes remove what is too old, each recording once, and none that any of them writes.
+// TestDirProcessesAge: several processes remove recordings that are too old, each once, but none that one of them
+// still writes.
 func TestDirProcessesAge(t *testing.T) {
 	const processes, each = 3, 8
 	old := time.Now().Add(-2 * time.Hour)
@@ -144,7 +145,7 @@ func TestDirProcessesAge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range all { // of all processes: each makes what it finds old, while others look for old ones
+	for _, s := range all { // of all processes: each process ages them while others look for old ones
 		if !strings.Contains(s.name, "live") {
 			_ = os.Chtimes(filepath.Join(o.Path, s.name), old, old)
 		}

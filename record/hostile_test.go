@@ -26,7 +26,7 @@ func fileOf(tb testing.TB, cast string) string {
 	return path
 }
 
-// TestHostileSequences: nothing that is made of a recording has a control character, also if the recording is forged.
+// TestHostileSequences: no export of a recording has a control character, even if the recording is forged.
 func TestHostileSequences(t *testing.T) {
 	path := fileOf(t, forged+forgedEvents)
 	exports := map[string]func(b *bytes.Buffer) error{

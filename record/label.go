@@ -30,7 +30,7 @@ func (l labels) line(e term.Event) string {
 	return clip(plain(l.command(e.Command)), maxLine)
 }
 
-// scrubbed is a command's line without what looks like a secret.
+// scrubbed is a command's line without text that looks like a secret.
 func scrubbed(line string) string { return scrub.Text(plain(cut(line, 2*maxLine))) }
 
 // of returns the marker of an event, or "" if it has none.

@@ -36,7 +36,7 @@ func TestLabelSecrets(t *testing.T) {
 	}
 }
 
-// TestLabelHash: the form in which the audit log has a command is made of all of it.
+// TestLabelHash: the form of a command in the audit log is made from the whole command.
 func TestLabelHash(t *testing.T) {
 	line := strings.Repeat("echo \x1b[1mlong\x1b[m; ", 2000)
 	want := fmt.Sprintf("%x", sha256.Sum256([]byte(line)))

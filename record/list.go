@@ -105,8 +105,8 @@ func nameOf(file string) string {
 	return name
 }
 
-// Find returns the path of a recording: id is its path, or, in the folder, its name, or the id of its session, of which
-// the newest is meant.
+// Find returns the path of a recording: id is its path, or its name in the folder, or the id of its session, which
+// means the session's newest recording.
 func Find(dir, id string) (string, error) {
 	if strings.ContainsRune(id, filepath.Separator) || isRecording(id) {
 		if _, err := os.Stat(id); err == nil {

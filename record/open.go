@@ -18,7 +18,7 @@ import (
 // maxLineBytes is the longest line of a recording; ptyctl writes shorter ones.
 const maxLineBytes = 4 << 20
 
-// An Event is something that a recording shows or tells.
+// An Event is one event of a recording.
 type Event struct {
 	Time time.Duration // since the start
 	// Code is 'o' for output, 'r' for a new size (COLSxROWS), 'm' for a marker, 'x' for the status of the program. Others
@@ -26,8 +26,8 @@ type Event struct {
 	Code byte
 	Text string
 
-	View View // of output: what it is drawn on
-	// Redraw says that the output only brings the other view back, whose content was in the recording before.
+	View View // of output: the view that shows it
+	// Redraw says that the output only draws the other view again. Its content was in the recording before.
 	Redraw bool
 }
 

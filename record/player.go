@@ -122,7 +122,7 @@ func (p *Player) Seek(to time.Duration) error {
 	}
 }
 
-// SeekMarker goes to a marker, the first of which is 1, and returns it.
+// SeekMarker goes to marker n and returns it. The first marker is 1.
 func (p *Player) SeekMarker(n int) (Event, error) {
 	if n < 1 {
 		return Event{}, fmt.Errorf("marker %d does not exist: the first is 1", n)

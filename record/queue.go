@@ -120,7 +120,7 @@ type queue struct {
 	spare batch
 	lost  lost  // after all that is in the batch
 	quiet bool  // output is not wanted any more
-	left  int64 // bytes of it that came all the same
+	left  int64 // bytes of it that still came
 	over  bool  // nor is anything else
 }
 

@@ -33,13 +33,15 @@ type Options struct {
 	MaxBytes int64  // of the recording: then output is left out, and only markers follow; 0: 64 MiB
 	Queue    int    // bytes that may wait to be written; 0: 4 MiB
 
-	// Command returns the form in which the line of a command may be kept. Nil: without what looks like a secret.
+	// Command returns the form in which the line of a command may be kept. Nil: without text that looks like a
+	// secret.
 	Command func(line string) string
 
 	// Sealed gets each seal, once it is written. It must not block for long.
 	Sealed func(Seal)
 
-	// Failed is told when the recording cannot be written, and once with nil when it can be again. It must not block.
+	// Failed is called with the error when the recording cannot be written, and once with nil when it can be again.
+	// It must not block.
 	Failed func(error)
 
 	Logger *slog.Logger // nil: errors go to slog.Default
@@ -110,7 +112,7 @@ func (r *Recorder) ObserveExec(e term.Event) {
 	r.queue.put(time.Since(r.started), &term.Event{Verb: e.Verb, Exec: e.Exec, Detail: e.Detail}, data)
 }
 
-// Close writes what waits, and the last seal. It returns the error that has ended the recording, if any.
+// Close writes the queued events and the last seal. It returns the error that has ended the recording, if any.
 func (r *Recorder) Close() error {
 	r.finish()
 	<-r.done

@@ -65,7 +65,7 @@ func read(tb testing.TB, cast []byte) (Header, []Event) {
 	}
 }
 
-// recorded returns the recording of what session tells a Recorder.
+// recorded returns the recording of the events that session passes to a Recorder.
 func recorded(tb testing.TB, o Options, session func(r *Recorder)) []byte {
 	tb.Helper()
 	var b bytes.Buffer

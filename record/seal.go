@@ -71,7 +71,7 @@ func (c *chain) close(s Seal) {
 	c.sum.Write(c.prev[:])
 }
 
-// undo forgets what no seal closes, and returns the size of the rest.
+// undo forgets the part without a seal, and returns the size of the rest.
 func (c *chain) undo() int64 {
 	c.bytes -= c.open
 	c.open = 0
@@ -80,7 +80,7 @@ func (c *chain) undo() int64 {
 	return c.bytes
 }
 
-// isSeal reports whether line is that of a seal, or is meant to look so.
+// isSeal reports whether line is the line of a seal, or imitates one.
 func isSeal(line []byte) bool { return bytes.HasPrefix(line, []byte("# ptyctl "+sealWord)) }
 
 // readSeal returns the number and the end of a seal's line, which need not be right.

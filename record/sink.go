@@ -127,7 +127,7 @@ func (s *sink) flush(now time.Duration) bool {
 	return false
 }
 
-// fail tells that writing fails, or does again.
+// fail reports that writing fails or works again.
 func (s *sink) fail(err error) {
 	if err != nil {
 		s.r.o.Logger.Error("recording not writable", "session", s.r.o.Session, "error", err)

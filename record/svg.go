@@ -96,12 +96,12 @@ func measure(p *Player, idle time.Duration) (total time.Duration, cols, rows int
 	}
 }
 
-// A film is frames one below the other, of which a window shows one at a time. Rows that are alike are drawn once.
+// A film is a column of frames; a window shows one frame at a time. Equal rows are drawn once.
 type film struct {
 	cols, lines int
 	most        int
 
-	rows   map[string]int // number by what is drawn
+	rows   map[string]int // number of each drawn row
 	defs   bytes.Buffer
 	frames bytes.Buffer
 	times  []time.Duration
@@ -140,7 +140,7 @@ func (f *film) frame(s *screen.Snapshot, at time.Duration) bool {
 
 func (f *film) height() int { return f.lines * cellHeight }
 
-// write writes the picture, of which a turn takes so long.
+// write writes the picture. One turn of its animation takes the time total.
 func (f *film) write(w io.Writer, title string, total time.Duration) error {
 	width, height := float64(f.cols)*cellWidth, f.height()
 	var b bytes.Buffer

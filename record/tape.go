@@ -41,7 +41,7 @@ const keptBytes = 64 << 10
 
 // A tapeReader reads the recorded bytes.
 type tapeReader interface {
-	// settle writes what waits, and returns the size of the file; ok is false if it cannot be written now.
+	// settle writes the queued output, and returns the size of the file; ok is false if it cannot be written now.
 	settle() (size int64, ok bool)
 	// from returns the events from an offset on.
 	from(offset int64) (*Reader, error)
@@ -54,7 +54,7 @@ const can = "\x18" // ends a sequence that is not complete
 // two alone.
 type tape struct {
 	encoder
-	views [2]*screen.Screen // what a player shows of each; nil: there were no commands
+	views [2]*screen.Screen // the screen of each view in a player; nil: no command yet
 	view  View
 	moved time.Duration // when the view changed
 
@@ -62,7 +62,7 @@ type tape struct {
 	// of the file from back on if that is not 0, else behind.
 	behind []byte
 	back   int64
-	file   tapeReader // nil: what is written cannot be read
+	file   tapeReader // nil: written data cannot be read back
 	end    []byte     // of the terminal's output, from the last ESC on; more than maxTail bytes of it are not all there
 
 	pending []byte // text of commands that is not shown yet
@@ -95,8 +95,8 @@ func (t *tape) show(at time.Duration, v View) {
 	t.event(at, codeOutput, string(redraw))
 }
 
-// redraw draws all again, after events that could not be written. The terminal's picture is output of the terminal, and
-// no redrawing of it: a reader of it alone has missed what led there.
+// redraw draws all again, after events that could not be written. The terminal's picture is written as output of the
+// terminal, not as a redrawing: a reader of the terminal alone has missed the output before it.
 func (t *tape) redraw(at time.Duration) {
 	v := t.view
 	t.catchUp()
@@ -117,7 +117,7 @@ func (t *tape) terminal(at time.Duration, p []byte) {
 	if t.back == 0 {
 		t.behind = append(t.behind, p...)
 	}
-	if bytes.IndexByte(p, '\x1b') >= 0 { // which is faster than from the end, where there is none
+	if bytes.IndexByte(p, '\x1b') >= 0 { // faster than a search from the end if p has no ESC
 		p = p[bytes.LastIndexByte(p, '\x1b'):]
 		t.end = t.end[:0]
 	} else if len(t.end) == 0 {
@@ -200,10 +200,10 @@ func (t *tape) tail() []byte {
 	if 0 < len(t.end) && len(t.end) <= maxTail {
 		return t.end
 	}
-	return []byte("\x1b]") // of a string: what follows is a part of it
+	return []byte("\x1b]") // of a string: the following is a part of it
 }
 
-// rest draws the beginning of a character of the terminal whose rest did not come.
+// rest draws U+FFFD for an unfinished character of the terminal.
 func (t *tape) rest(at time.Duration) {
 	if len(t.partial) == 0 {
 		return

@@ -22,7 +22,7 @@ type Line struct {
 // Lines calls yield for each line of text, in the order in which they were finished, until yield returns false.
 func Lines(r *Reader, yield func(Line) bool) error {
 	var views [2]vt.Cleaner
-	var open [2][]byte // text of a line whose end has not come yet
+	var open [2][]byte // text of an unfinished line
 	views[Terminal].Cols, views[Commands].Cols = r.Header.Term.Cols, r.Header.Term.Cols
 	var failed error
 	for {

@@ -188,7 +188,7 @@ func (w *writer) item(it item, data []byte) {
 	}
 }
 
-// told writes an event other than output of the terminal.
+// told writes an event that is not output of the terminal.
 func (w *writer) told(at time.Duration, e term.Event, data []byte) {
 	if e.Verb == term.VerbExecOutput {
 		w.commands.output(at, e.Exec, e.Detail == "stderr", data)
