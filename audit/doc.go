@@ -1,5 +1,4 @@
-// Package audit keeps a log of who did what: one line of JSON for each action, chained by
-// hashes.
+// Package audit keeps a log of all actions and their callers: one line of JSON for each action, chained by hashes.
 //
 //	log, err := audit.Open(audit.Options{Path: "/var/log/ptyctl/audit.jsonl"})
 //	...
@@ -17,8 +16,8 @@
 // a user who may write the file; to detect those, keep the hash of a line elsewhere and
 // pass it to Verify.
 //
-// Typed text must never be in the log; only its length is. The text of commands is, after
-// secrets are removed as well as patterns can recognize them; see Commands.
+// Typed text must never be in the log, only its length. The text of commands is in the log, after secrets are removed
+// as well as patterns can recognize them; see Commands.
 //
 // Several processes on one machine may write the same file: on Unix systems each takes an
 // flock(2) on it for every batch of lines. One goroutine of a Log owns the file. All

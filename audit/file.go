@@ -33,7 +33,7 @@ type file struct {
 	sync  func() error              // replaces f.Sync there
 }
 
-// force forces what was written to the disk. Requires that the file is open.
+// force syncs the written data to the disk. The file must be open.
 func (a *file) force() error {
 	if a.sync != nil {
 		return a.sync()

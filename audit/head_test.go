@@ -12,8 +12,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestHeads: the head of a log is a line of it that survives a crash, and a log that was cut or written anew is found by
-// the heads that it had.
+// TestHeads: the head of a log is a line of it that survives a crash, and a log that was cut or rewritten is detected
+// by its earlier heads.
 func TestHeads(t *testing.T) {
 	for _, fsync := range []Fsync{FsyncAlways, FsyncInterval, FsyncNever} {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")

@@ -89,7 +89,7 @@ type Log struct {
 	// Owned by the goroutine that writes.
 	file    *file
 	noted   int64     // lost lines that the log already mentions
-	owed    []request // what was done although it could not be written: see maxOwed
+	owed    []request // actions done although they could not be written: see maxOwed
 	failing bool      // the last write has failed
 	dirty   bool      // some lines are not synced
 	due     []request // FsyncAlways: those of Observe and Recording among them; at most 2 * maxBatch
