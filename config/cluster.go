@@ -19,7 +19,7 @@ var nodeName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9-]{0,31}$`)
 const nodeForm = "up to 32 letters, digits and dashes, of which the first is no dash"
 
 // NodeName returns the name of this machine in its cluster: Node, or else the first part of the machine's name. The
-// error says what to do if that is no name of a node.
+// error says what to do if that is not a valid name.
 func (c Cluster) NodeName() (string, error) {
 	if c.Node != "" {
 		return c.Node, nil
@@ -145,7 +145,7 @@ func clusterRows(c *Config, home string) []row {
 	}
 }
 
-// compareCluster checks that the keys of a node are complete, and that there are none without a cluster.
+// compareCluster checks that the keys of a node are complete, and that none is set without a cluster.
 func (l *loader) compareCluster(c *Cluster) {
 	const servers, cert, key = "cluster.servers", "cluster.tls_cert_file", "cluster.tls_key_file"
 	if len(c.Servers) == 0 {

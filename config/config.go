@@ -95,7 +95,7 @@ type HTTP struct {
 	OAuth          OAuth
 }
 
-// OAuth configures the access tokens of an authorization server. Without an Issuer there are none.
+// OAuth configures the access tokens of an authorization server. Without an Issuer, none is accepted.
 type OAuth struct {
 	Issuer   string // URL
 	Audience string
@@ -162,7 +162,7 @@ type Telnet struct {
 	TLSCAFile    string   // PEM file with certificate authorities; "": the system's
 }
 
-// Serial configures serial lines of this machine. Without Allow there are none.
+// Serial configures serial lines of this machine. Without Allow, no line can be opened.
 type Serial struct {
 	Allow []string // patterns for devices, see package serial
 }
@@ -191,7 +191,8 @@ type FS struct {
 	MaxCopyFiles  int      // of one copy, with folders
 }
 
-// Forward configures connections from this machine to what hosts of SSH sessions reach. Without Allow there are none.
+// Forward configures connections from this machine to addresses that the hosts of SSH sessions reach. Without Allow,
+// no address is allowed.
 type Forward struct {
 	Allow          []string // patterns for addresses, see package session/forward/address
 	TCP            bool     // from ports of 127.0.0.1, too
@@ -268,7 +269,7 @@ type Policy struct {
 	Allow, Deny, Ask       []string   // patterns for commands
 	Mode                   PolicyMode // patterns for commands
 	Consent                PolicyConsent
-	ConsentTTL             time.Duration // of a question that a person of the operator's is asked, and of the answer
+	ConsentTTL             time.Duration // of a question to a person of the operator, and of the answer
 	Programs, DenyPrograms []string      // paths on this machine
 	WorkDirs               []string      // folders on this machine
 	Hosts, DenyHosts       []string      // patterns for names and addresses
@@ -296,7 +297,8 @@ type Daemon struct {
 	Idle         time.Duration // without a client and a session, after which it ends; 0: never
 }
 
-// Cluster joins this machine to others, which the program ptyctl-cluster can do. Without Servers there is none.
+// Cluster joins this machine to others, which the program ptyctl-cluster can do. Without Servers, this machine joins
+// no cluster.
 type Cluster struct {
 	Servers             []string // URLs of NATS servers
 	CredentialsFile     string   // of NATS; "": none
@@ -337,7 +339,7 @@ type Results string
 
 // Values of Results.
 const (
-	ResultsCompact Results = "compact" // what differs from the ordinary
+	ResultsCompact Results = "compact" // only values that differ from the ordinary
 	ResultsFull    Results = "full"    // every field, and structuredContent
 	ResultsText    Results = "text"    // a line with the facts, and the output as it is
 )

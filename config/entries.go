@@ -45,8 +45,8 @@ type kind struct {
 	// appends the entry to the field of the Config.
 	begin func(Entry) (rows []row, add func())
 
-	// Of named tables whose names may be quoted, whether a name is valid, and a description of valid ones. nil: the
-	// names are bare keys.
+	// For named tables with quoted names: valid reports whether a name is valid, and nameForm describes valid names.
+	// nil: the names are bare keys.
 	valid    func(name string) bool
 	nameForm string
 }

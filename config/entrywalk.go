@@ -52,8 +52,7 @@ func (w *walk) count(k *kind) (n int) {
 	return n
 }
 
-// entry returns the entry with that name, or the newest of an array; nil if there is
-// none.
+// entry returns the entry with that name, or the newest of an array, or nil.
 func (w *walk) entry(k *kind, name string) *opened {
 	for _, e := range slices.Backward(w.entries) {
 		if e.kind == k && e.name == name {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// OAuthRole is what a scope of an access token allows.
+// OAuthRole is the role that a scope of an access token gives.
 type OAuthRole struct {
 	Entry        // Name is the scope
 	Role  string // "read" or "write"

@@ -33,7 +33,7 @@ func TestOAuth(t *testing.T) {
 			o.Issuer != "https://login.example.net/a" || o.Audience != "ptyctl" {
 			t.Errorf("%s: got %+v, want the roles %q", name, o, want)
 		}
-		// What is shown of the configuration is read as the same.
+		// Reading the shown configuration gives the same configuration.
 		var file strings.Builder
 		for _, s := range c.Settings() {
 			file.WriteString(s.Key + " = " + s.Value + "\n")

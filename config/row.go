@@ -90,7 +90,7 @@ func envName(path string) string {
 	return "PTYCTL_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
 
-// of names the values of a list whose elements are a fixed set. Who uses them checks them.
+// of declares a list with elements from the fixed set values. The user of the list checks its elements.
 func (r row) of(values ...string) row {
 	r.Values, r.Form = values, "a list of "+strings.Join(values, ", ")
 	return r

@@ -16,7 +16,7 @@ type Token struct {
 	Name     string // for the audit log; not a secret
 	ReadOnly bool   // the role is read or watch, not write or operate
 	Person   bool   // the role is watch or operate: it opens the watch page, and is no token of an agent
-	Value    Secret // empty, if Digest stands for it
+	Value    Secret // empty if Digest is set
 	Digest   *[sha256.Size]byte
 	Expires  time.Time // zero: never
 }
@@ -106,7 +106,7 @@ func parseToken(entry string) (t Token, err error) {
 	return t, checkToken(value)
 }
 
-// parseDigest reads what stands for the value: HEX[:EXPIRES].
+// parseDigest reads the digest of the value: HEX[:EXPIRES].
 func (t *Token) parseDigest(text string) error {
 	digits, expires, limited := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(digits)
