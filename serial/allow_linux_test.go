@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// TestJudge: links lead to no device that is not allowed, and what is no serial line is never one.
+// TestJudge: a link cannot lead to a device that is not allowed, and only serial lines are accepted.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	_, device := newLine(t)
@@ -133,7 +133,7 @@ func TestTrustedLink(t *testing.T) {
 	}
 }
 
-// TestKinds: the kernel's list says what a device is, by its numbers.
+// TestKinds: the kernel's list gives the kind of a device by its numbers.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for text, inside := range map[string][2]uint32{"64": {64, 65}, "1-63": {63, 64}, "0-511": {0, 512}} {
@@ -152,7 +152,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestReturns waits for a device whose folder, link and target come one after the other, at any moment of the wait.
+// TestReturns waits for a device while its folder, link and target appear one after the other, at any moment of the
+// wait.
 func TestReturns(t *testing.T) {
 	t.Parallel()
 	for range 150 {
@@ -199,7 +200,7 @@ func returnOnce(t *testing.T) {
 	}
 }
 
-// TestChangedPath: what was put in the place of a device since it was judged is not opened, not even for a moment.
+// TestChangedPath: a file that replaced a device after the check is not opened, not even for a moment.
 func TestChangedPath(t *testing.T) {
 	t.Parallel()
 	_, device := newLine(t)
@@ -214,7 +215,7 @@ func TestChangedPath(t *testing.T) {
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// A reader that does not block is told when a writer opens the FIFO (poll(2), POLLHUP once that has left).
+	// A non-blocking reader notices when a writer opens the FIFO (poll(2), POLLHUP once the writer has left).
 	reader, err := unix.Open(fifo, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)

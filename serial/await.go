@@ -21,8 +21,8 @@ func returns(name string) func(context.Context) error {
 		}
 		defer w.Close()
 		for {
-			// Watched first and looked at then: what appears between the two is seen. A folder that appeared before the one
-			// above it was watched is not: then another is the nearest.
+			// Watch first, then look: a file that appears between the two is seen. A folder that appeared before the
+			// one above it was watched is not seen: then another one is the nearest.
 			folders := foldersOf(name)
 			switch err := watch(w, folders); {
 			case errors.Is(err, fs.ErrNotExist): // a folder that has just gone
@@ -57,8 +57,8 @@ func watch(w *fsnotify.Watcher, folders []string) error {
 	return nil
 }
 
-// foldersOf returns the folders whose change may bring a path back: the nearest one that exists, and where the path is a
-// link that leads nowhere, also that of its target.
+// foldersOf returns the folders to watch for the return of a path: its nearest existing folder and, if the path is a
+// broken link, also that of its target.
 func foldersOf(name string) []string {
 	folders := []string{nearest(name)}
 	if to, err := os.Readlink(name); err == nil {

@@ -13,8 +13,9 @@ import (
 // drivers is the kernel's list of the drivers of terminals (proc_tty(5)): name, node, major, minors, type.
 const drivers = "/proc/tty/drivers"
 
-// otherKind says why a device is neither a serial line nor a pseudo-terminal, by the kernel's own list; empty: it is one.
-// A virtual console, /dev/tty and a pseudo-terminal's master are none, and other devices have no driver there.
+// otherKind says why a device is neither a serial line nor a pseudo-terminal, by the kernel's own list; empty: it is
+// one. A virtual console, /dev/tty and a pseudo-terminal's master are other kinds, and other devices have no driver
+// in the list.
 func otherKind(device uint64) string {
 	list, err := os.Open(drivers)
 	if err != nil {

@@ -86,7 +86,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestClose wakes a Read that waits, and a Write that nobody takes.
+// TestClose wakes a Read that waits, and a Write that the far side does not read.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	l := openLine(t, term.SerialOptions{})
@@ -140,7 +140,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestSettings looks at the line with stty(1), and at what the line says of itself.
+// TestSettings looks at the line with stty(1), and at the line's own description.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -176,7 +176,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("dtr %q: HUPCL is %#x, want %#x", dtr, s.Cflag&unix.HUPCL, want)
 		}
 	}
-	// A speed without a number of its own; what a pseudo-terminal lacks.
+	// A speed without a constant of its own, and settings that a pseudo-terminal lacks.
 	l := openLine(t, term.SerialOptions{Baud: 250_000, DataBits: 7, Parity: "even", DTR: "off", RTS: "on"})
 	is := new(unix.Termios)
 	if err := l.port.control(func(fd int) (err error) {
@@ -294,7 +294,7 @@ func TestLockFile(t *testing.T) {
 // pad is the text of a lock file.
 func pad(pid int) string { return fmt.Sprintf("%10d\n", pid) }
 
-// TestReserve: what Reserve refuses is not opened, and a line that is not opened is released.
+// TestReserve: a line that Reserve refuses is not opened, and a line that is not opened is released.
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	_, device := newLine(t)

@@ -28,8 +28,8 @@ func LockName(device string) string { return LockFile(DefaultLockDir, device) }
 const maxTries = 8
 
 // lockDevice makes the lock file of a device. Its file is complete from the first moment: it is a link to a file of
-// another name, which no other process reads. A file of a process that has ended is replaced. doubt says why there is none
-// although no process has the line; then release does nothing.
+// another name, which no other process reads. A file of a process that has ended is replaced. doubt is the reason for
+// a missing lock file although no process has the line; then release does nothing.
 func lockDevice(dir, device string) (release func(), doubt string, err error) {
 	name := LockFile(dir, device)
 	for range maxTries {

@@ -13,7 +13,7 @@ import (
 // pathForm describes a right path in messages.
 const pathForm = "an absolute path such as /dev/ttyUSB0"
 
-// byID is the folder of the links that udev names after what is plugged in.
+// byID is the folder of the links that udev names after the plugged-in hardware.
 const byID = "/dev/serial/by-id/"
 
 // Path returns the path that a caller's text means: a name without a slash is one of /dev/serial/by-id.
@@ -50,7 +50,7 @@ func leadsTo(link, device string) bool {
 	return filepath.Clean(to) == device
 }
 
-// onlyRoots reports whether the path and all folders above it belong to root and nobody else may change them. Links on
+// onlyRoots reports whether the path and all folders above it belong to root and are writable only by root. Links on
 // the way to it count as changeable: their targets would have to be looked at, too.
 func onlyRoots(name string) bool {
 	for at := name; ; at = filepath.Dir(at) {

@@ -52,9 +52,9 @@ func openPort(device string, o term.SerialOptions) (p *port, doubts []string, er
 	return p, doubts, nil
 }
 
-// openDevice opens a device by its path without links. Its path may have been made to lead elsewhere since it was judged,
-// also by a link in place of a folder, and opening some devices has effects. So a descriptor that opens nothing (O_PATH,
-// open(2)) holds what is there, and that is opened once it is known to be a line of that path.
+// openDevice opens a device by its path without links. The path may lead elsewhere since the check, for example by a
+// link in place of a folder, and opening some devices has side effects. So openDevice first gets a descriptor that
+// opens nothing (O_PATH, open(2)), checks that it is a line of that path, and then opens it.
 func openDevice(device string) (*os.File, error) {
 	held, err := os.OpenFile(device, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *port) set(o term.SerialOptions) (doubts []string, err error) {
 		if err := unix.IoctlSetTermios(fd, unix.TCSETS2, t); err != nil {
 			return err
 		}
-		// A driver takes what it can and reports no error (tcsetattr(3)).
+		// A driver sets what it supports and reports no error (tcsetattr(3)).
 		is, err := unix.IoctlGetTermios(fd, unix.TCGETS2)
 		if err != nil {
 			return err
@@ -248,8 +248,9 @@ func (p *port) sendBreak(ctx context.Context, length time.Duration) error {
 // longestDrain is how long Close lets the line send the bytes that wait.
 const longestDrain = 500 * time.Millisecond
 
-// Close ends the line's use, and wakes Read and Write. What the line has not sent in the time that it takes is dropped:
-// otherwise the system would wait half a minute for a far side that takes nothing (tty_port_close, closing_wait).
+// Close ends the line's use, and wakes Read and Write. It gives the line the time to send the waiting bytes, and
+// drops the rest: otherwise the system would wait half a minute for a far side that reads nothing (tty_port_close,
+// closing_wait).
 func (p *port) Close() (err error) {
 	p.close.Do(func() {
 		waiting := 0

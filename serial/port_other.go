@@ -69,7 +69,7 @@ func (p *port) signals() []string {
 // sendBreak holds the line in a break for so long.
 func (p *port) sendBreak(_ context.Context, length time.Duration) error { return p.Break(length) }
 
-// notThere reports whether a port could not be opened because there is none.
+// notThere reports whether a port could not be opened because it does not exist.
 func notThere(err error) bool {
 	e, ok := errors.AsType[*bugst.PortError](err)
 	return ok && e.Code() == bugst.PortNotFound

@@ -15,7 +15,7 @@ const (
 	defaultBits = 8
 )
 
-// maxBaud is above the fastest lines that there are.
+// maxBaud is above the speed of the fastest lines.
 const maxBaud = 20_000_000
 
 // Settings returns o with the defaults of a line of this machine, or an error for a value that does not exist.
