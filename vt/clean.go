@@ -11,7 +11,7 @@ type Sanitized struct {
 	Controls  int // C0 and C1 control characters and DEL, except HT, LF and CR
 	Bidi      int // bidirectional controls
 	ZeroWidth int // other invisible characters, including tags
-	BadUTF8   int // bytes that are not UTF-8, each of which became U+FFFD
+	BadUTF8   int // bytes that are not UTF-8; each became U+FFFD
 	Hidden    int // characters drawn under SGR 8, invisible on a screen but kept in the text
 	Rewritten int // lines changed after they were drawn; the text has their last state
 

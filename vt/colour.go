@@ -14,7 +14,7 @@ func colour(b []byte) int {
 		return 0
 	}
 	w := binary.LittleEndian.Uint64(b[2:])
-	n := bits.TrailingZeros64((w|w>>1)&every40) &^ 7 // bit offset of the first byte above 0x3f; 64 if there is none
+	n := bits.TrailingZeros64((w|w>>1)&every40) &^ 7 // bit offset of the first byte above 0x3f, or 64
 	if byte(w>>n) != 'm' {
 		return 0
 	}

@@ -22,10 +22,9 @@ type Filter struct {
 	// pasting, the shape of the cursor, and the bell.
 	Input bool
 
-	// Questions passes on the questions with an answer that the output cannot choose, but for
-	// numbers: DSR, CPR, DA, DECRQM, DECRQSS, XTVERSION, the size in characters, two colours and
-	// the flags of kitty's keyboard. Set it for live output only; a replay must not be answered
-	// again.
+	// Questions passes on the questions with an answer that the output cannot choose, except for numbers: DSR, CPR,
+	// DA, DECRQM, DECRQSS, XTVERSION, the size in characters, two colours and the flags of kitty's keyboard. Set it
+	// for live output only; a replay must not be answered again.
 	Questions bool
 
 	parser  Parser

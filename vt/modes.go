@@ -164,8 +164,8 @@ func (t *Token) asksOther() bool {
 // asksColor reports whether the content of an OSC asks for the colour of text or of its background.
 func asksColor(data []byte) bool { return string(data) == "10;?" || string(data) == "11;?" }
 
-// asksSetting reports whether the content of a DCS is DECRQSS for a setting whose value is made of numbers: the style
-// of text, the margins, the protection of text or the shape of the cursor.
+// asksSetting reports whether the content of a DCS is DECRQSS for a setting with a numeric value: the style of text,
+// the margins, the protection of text or the shape of the cursor.
 func asksSetting(data []byte) bool {
 	switch string(data) {
 	case "$qm", "$qr", "$qs", `$q"q`, "$q q":
