@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"regexp"
 	"slices"
@@ -608,6 +609,36 @@ func TestDeadlineNeedsTheLock(t *testing.T) {
 		if got, err = s.ContinueExec(task("t1"), id, session.ContinueRequest{Timeout: time.Hour}); err != nil || !got.Moved {
 			t.Errorf("the holder: %+v, %v; want Moved", got, err)
 		}
+	})
+}
+
+// TestNotTyped: a command that the terminal does not take ends for all calls that have found it.
+func TestNotTyped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		s := session.New(&plain{ReadWriteCloser: near}, session.Options{WriteTimeout: 10 * time.Second})
+		defer s.Close(t.Context(), session.CloseOptions{})
+		if _, err := io.WriteString(far, "$ "); err != nil {
+			t.Fatal(err)
+		}
+		var own error
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, own = s.Exec(t.Context(), session.ExecRequest{Command: "make", Lane: session.LaneTerminal, Class: session.ClassPosix})
+		})
+		synctest.Wait() // far is not read
+		running := s.Info().Running
+		if len(running) != 1 {
+			t.Fatalf("the commands %v run, want one", running)
+		}
+		began := time.Now()
+		_, err := s.ContinueExec(t.Context(), running[0], session.ContinueRequest{Wait: time.Hour})
+		e := wantKind(t, err, term.ExecTimeout)
+		if took := time.Since(began); took > 11*time.Second || !strings.Contains(e.Msg, "this command was not started: ") {
+			t.Errorf("another call has after %v: %v", took, err)
+		}
+		wg.Wait()
+		wantKind(t, own, term.ExecTimeout)
 	})
 }
 

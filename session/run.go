@@ -79,7 +79,7 @@ type told struct {
 type outcome struct {
 	exit     term.Exit
 	err      error
-	refused  error // of a command that sudo has not run: why
+	refused  error // of a command that was not typed, or that sudo has not run: why
 	duration time.Duration
 }
 
@@ -135,10 +135,17 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 	return x, nil
 }
 
-// discard forgets a run that was not launched, and lets go of it.
-func (e *execs) discard(x *run) {
+// discard forgets a run that was not launched, because of err, and lets go of it. Calls of others that have found it
+// meanwhile get an error.
+func (e *execs) discard(x *run, err error) {
 	s := e.s
+	why := err.Error()
+	if e, ok := errors.AsType[*term.Error](err); ok {
+		why = e.Message()
+	}
+	x.refused = sessionError("exec", s.id, term.KindOf(err), "this command was not started: "+why)
 	x.deadline.End()
+	close(x.done)
 	x.cancel(nil)
 	s.execs.forget(x.id)
 	s.execs.letGo(x)
@@ -175,7 +182,7 @@ func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 	})
 	if !ok {
 		s.count.running.Add(-1)
-		s.execs.discard(x)
+		s.execs.discard(x, s.life.endedError("exec"))
 	}
 	return ok
 }

@@ -53,7 +53,7 @@ func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*r
 	x.typed = c
 	if c.Paced() {
 		if err := e.typeLines(ctx, x, r, epoch); err != nil {
-			s.execs.discard(x)
+			s.execs.discard(x, err)
 			return nil, err
 		}
 		return x, nil
@@ -63,7 +63,7 @@ func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*r
 		out = x.secret.sudo.Watch(out)
 	}
 	if x.sentBytes, err = c.Type(ctx, x.ctx, x.id, out); err != nil {
-		s.execs.discard(x)
+		s.execs.discard(x, err)
 		return nil, err
 	}
 	ok := s.execs.launch(x, func() (term.Exit, error) {

@@ -281,6 +281,28 @@ func TestWriteStopsWhenTheLockIsLost(t *testing.T) {
 	}
 }
 
+// A write whose last piece is under way when the lease is lost is complete.
+func TestWriteIsWholeWhenTheLockIsLostAfterIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var locks session.LockTable
+		s, far := start(t, 4096, session.Options{Locks: &locks, WriteTimeout: time.Hour})
+		if _, err := s.Lock(task("t1"), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		var w session.WriteResult
+		var err error
+		var wg sync.WaitGroup
+		wg.Go(func() { w, err = s.Write(task("t1"), make([]byte, 2*4096), session.WriteOptions{}) })
+		synctest.Wait() // the first piece is out, the second in hand
+		locks.TakeOver(s.ID(), session.Holder{Task: "thief"}, time.Minute)
+		go io.Copy(io.Discard, far)
+		wg.Wait()
+		if err != nil || w.Written != 2*4096 || w.Pending != 0 {
+			t.Errorf("%+v, %v; want 8192 bytes written", w, err)
+		}
+	})
+}
+
 // Bytes that a far side took before it ended count, even if the session is over by then.
 func TestWriteThatEndsTheSession(t *testing.T) {
 	for range 200 {

@@ -215,6 +215,9 @@ func (w *write) pieces() error {
 		if err != nil {
 			return s.writer.writeFailed(err)
 		}
+		if w.complete() { // under a lock that its holder may have lost since: there is no late byte
+			return nil
+		}
 	}
 }
 
@@ -235,6 +238,13 @@ func (w *write) next() []byte {
 	}
 	w.handed = w.taken + len(piece)
 	return piece
+}
+
+// complete reports whether the transport has taken all bytes.
+func (w *write) complete() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.taken == len(w.data)
 }
 
 // took counts the bytes of the last piece that the transport has taken. It will not send the rest by itself.
