@@ -49,7 +49,12 @@ func TestHostileDisconnect(t *testing.T) {
 			id := c.Call(t, lab.ToolSession, lab.OpenSSH, port, "u").SessionID
 			r := end(id)
 			checkWords(t, name, r.Text, min(strings.Count(r.Text, canary), 1), limit)
-			if r = c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, id); r.EndCode != "lost" {
+			// The end of the call may come before that of the session.
+			lab.Eventually(t, "the session has ended", func() bool {
+				r = c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, id)
+				return r.State != "open"
+			})
+			if r.EndCode != "lost" {
 				t.Errorf("status = %s, want end_code lost", r.Text)
 			}
 			checkWords(t, "status", r.Text, 1, limit)
