@@ -60,12 +60,14 @@ func benchHidden(b *testing.B, protocol, output string, values int, reader bool)
 		place = term.Place("127.0.0.1", port)
 	}
 	manager := func(r *known.Registry) *session.Manager {
-		m := session.NewManager(session.Config{
+		c := session.Config{
 			Dialers: map[string]term.Dialer{"local": ptyx.Host{}.Open, "ssh": sshx.Dialer(ssh)},
 			Input:   session.InputOptions{Known: r},
-			// The reader may be late, and goes on after the end.
-			BufferBytes: 2 * size, MaxBufferBytes: 1 << 30, Retention: time.Second,
-		})
+		}
+		if reader { // it may be late, and goes on after the end
+			c.BufferBytes, c.MaxBufferBytes, c.Retention = 2*size, 1<<30, time.Second
+		}
+		m := session.NewManager(c)
 		b.Cleanup(func() { m.Close(b.Context()) })
 		return m
 	}
