@@ -36,11 +36,11 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestRates: the numbers of the issue: 100,000 leases of 30 s are renewed 20,000 times a second.
+// TestRates: 100,000 leases of 30 s are renewed 20,000 times a second.
 func TestRates(t *testing.T) {
 	parts := Of(Cluster{Nodes: 1000, Consoles: 100_000, Sessions: 1_000_000, Servers: 3}, Usual, Measured)
 	if r := parts[0]; r.Rate != 20_000 || r.Writes != 20_000 || r.Leader() < 0.5 {
-		t.Errorf("%+v", r)
+		t.Errorf("the renewals are %+v, want 20,000 a second, each a write, and half a processor of the leader at least", r)
 	}
 	if one := (Part{Rate: 10, Cost: Cost{Leader: time.Millisecond, Out: 7}}); one.Leader() != 0.01 || one.Bytes() != 70 {
 		t.Errorf("a part of 10 requests of a millisecond and 7 bytes needs %v processors and %v bytes", one.Leader(), one.Bytes())
