@@ -12,6 +12,8 @@ require (
 	ptyctl v0.0.0
 )
 
+require github.com/segmentio/asm v1.2.1 // indirect
+
 require (
 	filippo.io/age v1.3.2 // indirect
 	filippo.io/hpke v0.4.0 // indirect

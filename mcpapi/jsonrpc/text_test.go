@@ -12,14 +12,23 @@ var texts = []string{
 	"", "plain", `a "quote" and a \`, "line\r\n\ttab", "\x00\x1f\x7f", "äöü€😀", "\u2028\u2029", "\xff\xfe", "\xed\xa0\x80", "<&>",
 }
 
-// special finds each special byte at each place, and no other byte.
-func TestSpecial(t *testing.T) {
+// find finds each special byte at each place, and one that is not ASCII if it is to, and no other byte.
+func TestFind(t *testing.T) {
 	for n := range 72 {
 		for at := range n {
 			for c := range 256 {
-				text := bytes.Repeat([]byte{0x80 | byte(n)}, n)
+				text := bytes.Repeat([]byte{'0' + byte(n)%10}, n)
 				text[at] = byte(c)
 				want := n
+				if c < ' ' || c == '"' || c == '\\' || c >= 0x80 {
+					want = at
+				}
+				if got := find(text, top); got != want {
+					t.Fatalf("find(%q, top) = %d, want %d", text, got, want)
+				}
+				text = bytes.Repeat([]byte{0x80 | byte(n)}, n)
+				text[at] = byte(c)
+				want = n
 				if c < ' ' || c == '"' || c == '\\' {
 					want = at
 				}

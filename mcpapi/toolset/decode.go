@@ -1,8 +1,6 @@
 package toolset
 
 import (
-	"encoding/base64"
-
 	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/schema"
 )
@@ -20,7 +18,7 @@ func Decode(ch *schema.Checker, path, text, encoding string) ([]byte, error) {
 	if encoding != "base64" {
 		return []byte(text), nil
 	}
-	b, err := base64.StdEncoding.DecodeString(text)
+	b, err := jsonrpc.FromBase64(text)
 	if err != nil {
 		return nil, ch.Invalid(
 			path,

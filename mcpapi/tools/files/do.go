@@ -101,16 +101,9 @@ func fsRead(ctx context.Context, c *toolset.Call, files *session.Files, in *fsAr
 	if in.Encoding != "base64" && utf8.Valid(d.Data) {
 		out.Data = jsonrpc.Text(d.Data)
 	} else {
-		out.Data, out.DataEncoding = inBase64(d.Data), "base64"
+		out.Data, out.DataEncoding = jsonrpc.Base64(d.Data), "base64"
 	}
 	return out, nil
-}
-
-// inBase64 returns p in base64, without the second copy that base64.Encoding.EncodeToString makes.
-func inBase64(p []byte) string {
-	text := make([]byte, base64.StdEncoding.EncodedLen(len(p)))
-	base64.StdEncoding.Encode(text, p)
-	return jsonrpc.Text(text)
 }
 
 // wholeRunes returns the length of p without an incomplete character at its end. It returns len(p) if the end is

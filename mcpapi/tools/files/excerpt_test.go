@@ -22,7 +22,7 @@ func TestReadExcerpt(t *testing.T) {
 		return out
 	}
 	for _, data := range []string{
-		"", "short\n", strings.Repeat("a \"line\"\r\n\t\\", 1<<14), strings.Repeat("äöü€😀", 1<<12), inBase64(make([]byte, 1<<20)),
+		"", "short\n", strings.Repeat("a \"line\"\r\n\t\\", 1<<14), strings.Repeat("äöü€😀", 1<<12), jsonrpc.Base64(make([]byte, 1<<20)),
 	} {
 		read := fsReadOut{Data: data, DataEncoding: "base64", Size: 1 << 30, NextOffset: 7, Truncated: true, Warnings: []string{"w"}}
 		want, got := decode(&read), decode(read.Excerpt())
