@@ -13,9 +13,12 @@ import (
 // Base64 returns p in base64, with padding.
 func Base64(p []byte) string {
 	text := make([]byte, base64.StdEncoding.EncodedLen(len(p)))
-	fast.StdEncoding.Encode(text, p)
+	encodeBase64(text, p)
 	return Text(text)
 }
+
+// encodeBase64 writes p into text, which has the length of it in base64.
+func encodeBase64(text, p []byte) { fast.StdEncoding.Encode(text, p) }
 
 // FromBase64 decodes text as base64.StdEncoding.DecodeString does: with padding, and line ends are no part of it.
 func FromBase64(text string) ([]byte, error) {

@@ -32,7 +32,7 @@ func randomBytes(r *rand.Rand, n int) []byte {
 // All lengths give the text of package encoding/base64, and back the bytes.
 func TestBase64(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for n := range 3<<10 {
+	for n := range 3 << 10 {
 		p := randomBytes(r, n)
 		text := Base64(p)
 		if want := base64.StdEncoding.EncodeToString(p); text != want {

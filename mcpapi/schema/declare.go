@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // A tool's arguments are a struct, and each of its fields is one line: the argument's name, type, checks and text.
@@ -224,7 +226,8 @@ func resultKind(t reflect.Type) Kind {
 		t = t.Elem()
 	}
 	switch {
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8: // base64
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8, // base64
+		t == reflect.TypeFor[jsonrpc.Content]():
 		return KindString
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.String: // of structs, or of pointers to them
 		return KindObjects

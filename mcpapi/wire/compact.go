@@ -35,6 +35,9 @@ func compact(b *bytes.Buffer, v reflect.Value) error {
 	case !v.IsValid():
 		b.WriteString("null")
 		return nil
+	case v.Type() == content:
+		v.Interface().(jsonrpc.Content).Quote(b)
+		return nil
 	case v.Type().Implements(marshaler):
 		return encode(b, v.Interface())
 	}
@@ -77,6 +80,7 @@ func compact(b *bytes.Buffer, v reflect.Value) error {
 var (
 	compacter = reflect.TypeFor[Compacter]()
 	marshaler = reflect.TypeFor[json.Marshaler]()
+	content   = reflect.TypeFor[jsonrpc.Content]()
 )
 
 // compacted follows pointers and interfaces, and takes the compact form of a value that has one.

@@ -99,9 +99,9 @@ func fsRead(ctx context.Context, c *toolset.Call, files *session.Files, in *fsAr
 		Mode:      modeText(d.Mode), ModifiedAt: wire.Millis(d.Modified), Warnings: c.Warnings(),
 	}
 	if in.Encoding != "base64" && utf8.Valid(d.Data) {
-		out.Data = jsonrpc.Text(d.Data)
+		out.Data = jsonrpc.TextContent(jsonrpc.Text(d.Data))
 	} else {
-		out.Data, out.DataEncoding = jsonrpc.Base64(d.Data), "base64"
+		out.Data, out.DataEncoding = jsonrpc.BinaryContent(d.Data), "base64"
 	}
 	return out, nil
 }

@@ -21,17 +21,26 @@ func TestReadExcerpt(t *testing.T) {
 		}
 		return out
 	}
-	for _, data := range []string{
-		"", "short\n", strings.Repeat("a \"line\"\r\n\t\\", 1<<14), strings.Repeat("äöü€😀", 1<<12), jsonrpc.Base64(make([]byte, 1<<20)),
-	} {
+	all := []jsonrpc.Content{{}}
+	for _, text := range []string{"short\n", strings.Repeat("a \"line\"\r\n\t\\", 1<<14), strings.Repeat("äöü€😀", 1<<12)} {
+		all = append(all, jsonrpc.TextContent(text))
+	}
+	for _, n := range []int{1, 1570, 1571, 1572, 1573, 1574, 1575, 1576, 1577, 1578, 1 << 20} {
+		p := make([]byte, n)
+		for i := range p {
+			p[i] = byte(i * i)
+		}
+		all = append(all, jsonrpc.BinaryContent(p))
+	}
+	for _, data := range all {
 		read := fsReadOut{Data: data, DataEncoding: "base64", Size: 1 << 30, NextOffset: 7, Truncated: true, Warnings: []string{"w"}}
 		want, got := decode(&read), decode(read.Excerpt())
-		want.Data = jsonrpc.Excerpt(want.Data)
+		want.Data = jsonrpc.TextContent(jsonrpc.Excerpt(want.Data.String()))
 		if w, g := asJSON(t, want), asJSON(t, got); w != g {
-			t.Errorf("the excerpt of a read of %d bytes = %s, want %s", len(data), g, w)
+			t.Errorf("the excerpt of a read of %d characters = %s, want %s", len(data.String()), g, w)
 		}
-		if read.Data != data {
-			t.Errorf("the read of %d bytes has changed with its excerpt", len(data))
+		if read.Data.String() != data.String() {
+			t.Errorf("the read of %d characters has changed with its excerpt", len(data.String()))
 		}
 	}
 }

@@ -111,15 +111,15 @@ type target struct {
 // The results of ptyctl_fs.
 type (
 	fsReadOut struct {
-		Action       string   `json:"action"`
-		Data         string   `json:"data" is:"listed"`
-		DataEncoding string   `json:"data_encoding"`
-		Size         int64    `json:"size"`
-		NextOffset   int64    `json:"next_offset"`
-		Truncated    bool     `json:"truncated" is:"listed"`
-		Mode         string   `json:"mode"`
-		ModifiedAt   int64    `json:"modified_at,omitempty"`
-		Warnings     []string `json:"warnings,omitempty"`
+		Action       string          `json:"action"`
+		Data         jsonrpc.Content `json:"data" is:"listed"`
+		DataEncoding string          `json:"data_encoding"`
+		Size         int64           `json:"size"`
+		NextOffset   int64           `json:"next_offset"`
+		Truncated    bool            `json:"truncated" is:"listed"`
+		Mode         string          `json:"mode"`
+		ModifiedAt   int64           `json:"modified_at,omitempty"`
+		Warnings     []string        `json:"warnings,omitempty"`
 	}
 	fsWriteOut struct {
 		Action       string   `json:"action"`
@@ -163,7 +163,7 @@ type (
 // Excerpt implements wire.Excerpted.
 func (out *fsReadOut) Excerpt() any {
 	e := *out
-	e.Data = jsonrpc.Excerpt(e.Data)
+	e.Data = e.Data.Excerpt()
 	return &e
 }
 
