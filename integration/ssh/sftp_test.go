@@ -149,13 +149,16 @@ func (f labFolder) fullDisk(t *testing.T) {
 	lab.WantExec(t, f.s, "mkdir "+dir+" && echo old > "+dir+"/file", "", 0)
 	for _, w := range []term.FileWrite{
 		{Path: dir + "/file"}, {Path: dir + "/new"}, {Path: dir + "/appended", Append: true},
+		{Path: dir + "/appended", Append: true, Data: make([]byte, 8*255<<10+1)}, // its last request is of one byte
 	} {
-		w.Data = make([]byte, 2<<20)
+		if w.Data == nil {
+			w.Data = make([]byte, 2<<20)
+		}
 		_, err := f.s.Files().Write(t.Context(), w)
 		if e := lab.WantError(t, err, term.IOError); !strings.Contains(e.Message(), "no space left") {
 			t.Errorf("the message is %q", e.Message())
 		}
-		lab.WantExec(t, f.s, "rm -f "+dir+"/appended; cat "+dir+"/file; ls -A "+dir, "old\nfile\n", 0)
+		lab.WantExec(t, f.s, "rm -f "+dir+"/appended; cat "+dir+"/file; ls -A "+dir+"; echo old > "+dir+"/appended", "old\nfile\n", 0)
 	}
 }
 
