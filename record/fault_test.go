@@ -214,16 +214,15 @@ func TestSyncs(t *testing.T) {
 // TestQueue: events come out of a queue with their data as they were put in, whatever their sizes, and the memory for
 // them is given back.
 func TestQueue(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
+	random := rand.NewChaCha8([32]byte{1, 2})
+	r := rand.New(random)
 	q := newQueue(1 << 30)
 	var put, got []item
 	var in, out []byte
 	for range 200 {
 		for range r.IntN(60) {
 			data := make([]byte, []int{0, 1, 10, 4095, 4096, 4097, 16 << 10, chunkBytes, chunkBytes + 1}[r.IntN(9)])
-			for i := range data {
-				data[i] = byte(r.Uint32())
-			}
+			_, _ = random.Read(data) // never fails
 			it := item{time.Duration(len(put)), nil, len(data)}
 			if r.IntN(3) == 0 {
 				it.event = &term.Event{Verb: term.VerbExecOutput}
