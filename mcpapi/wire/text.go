@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // A Headed is a result that names a session in the first line of its text form.
@@ -32,13 +34,13 @@ func Text(v any) ([]byte, error) {
 		return Compact(v)
 	}
 	for _, m := range members(reflect.ValueOf(v)) {
-		if bodies[m.name] && m.value.Kind() == reflect.String {
+		if text, ok := bodyOf(m); ok {
 			to := &body
 			if m.name == "stderr" {
 				to = &errs
-				fmt.Fprintf(&head, " stderr %d bytes", m.value.Len())
+				fmt.Fprintf(&head, " stderr %d bytes", len(text))
 			}
-			to.WriteString(m.value.String())
+			to.WriteString(text)
 			continue
 		}
 		if err := addFact(&head, m); err != nil {
@@ -57,6 +59,17 @@ func Text(v any) ([]byte, error) {
 		text = append(append(text, "[stderr]\n"...), errs.Bytes()...)
 	}
 	return text, nil
+}
+
+// bodyOf returns the text of a member that holds output.
+func bodyOf(m member) (text string, ok bool) {
+	switch {
+	case !bodies[m.name]:
+		return "", false
+	case m.value.Type() == content:
+		return m.value.Interface().(jsonrpc.Content).String(), true
+	}
+	return m.value.String(), m.value.Kind() == reflect.String
 }
 
 // addFact writes a member into the first line. JSON has no line breaks, so a value cannot end that line.

@@ -45,6 +45,26 @@ func TestReadExcerpt(t *testing.T) {
 	}
 }
 
+// The compact form and the text form of a read have its data; the first leaves an empty one out.
+func TestReadForms(t *testing.T) {
+	for _, tt := range []struct {
+		data          jsonrpc.Content
+		encoding      string
+		compact, text string
+	}{
+		{jsonrpc.TextContent("a \"line\"\n"), "utf-8", `{"data":"a \"line\"\n"}`, "[done]\na \"line\"\n"},
+		{jsonrpc.BinaryContent([]byte("\xff")), "base64", `{"data":"/w==","data_encoding":"base64"}`, "[data_encoding \"base64\"]\n/w=="},
+		{jsonrpc.BinaryContent(nil), "base64", `{"data_encoding":"base64"}`, "[data_encoding \"base64\"]\n"},
+	} {
+		read := fsReadOut{Action: "read", Data: tt.data, DataEncoding: tt.encoding, Size: 9, NextOffset: 9, Mode: "0644"}
+		for form, made := range map[string]func(any) ([]byte, error){tt.compact: wire.Compact, tt.text: wire.Text} {
+			if got, err := made(&read); err != nil || string(got) != form {
+				t.Errorf("a read has the form %s, %v, want %s", got, err, form)
+			}
+		}
+	}
+}
+
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
