@@ -1,7 +1,6 @@
 package fsx
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"slices"
@@ -15,7 +14,7 @@ import (
 // the disk if the server can, and it is closed.
 //
 // Each round trip wakes up all goroutines between here and the server. So what ends the file goes out together with
-// its last data: an append to OpenSSH takes 3 round trips less, and of 1 MiB 5 % less processor time
+// its last data: an append of 1 MiB to OpenSSH takes 7 round trips in place of 10, and 5 % less processor time
 // (BenchmarkContent/write).
 type outFile struct {
 	remoteFile
@@ -24,9 +23,7 @@ type outFile struct {
 	offset   int64        // of the next data
 	left     int          // bytes of data to be written
 	mode     *fs.FileMode // to be set at the end; nil: none
-	inOrder  bool         // the server works on requests for the file in order
 	together bool         // the end goes out with the last data
-	behind   int          // bytes that were written although data before them was refused
 	closed   bool
 
 	ended  bool // the following are known
@@ -46,8 +43,7 @@ func (s *SFTP) openFile(name string, flags int, offset int64, size int) (*outFil
 	}
 	k := &outFile{remoteFile: remoteFile{f, s.reads.opened()}, s: s, name: name, offset: offset, left: size}
 	_, sync := s.c.HasExtension(extSync)
-	k.inOrder = sync && k.handle != ""
-	k.together = k.inOrder
+	k.together = sync && k.handle != ""
 	return k, nil
 }
 
@@ -62,24 +58,11 @@ func (k *outFile) write(b []byte) (n int, err error) {
 	default:
 		requests := newWrites(k.handle, b, k.offset, k.s.payload)
 		if err = k.s.reads.send(requests...); err == nil {
-			n, err = k.written(requests)
+			n, err = written(requests)
 		}
 	}
 	k.offset += int64(n)
 	k.left -= n
-	return n, err
-}
-
-// writeInTurn is write with one request after the other, until ctx ends.
-func (k *outFile) writeInTurn(ctx context.Context, b []byte) (n int, err error) {
-	for len(b) > 0 && err == nil {
-		var m int
-		m, err = k.write(b[:min(len(b), k.s.payload)])
-		n, b = n+m, b[m:]
-		if err == nil {
-			err = ctx.Err()
-		}
-	}
 	return n, err
 }
 
@@ -115,7 +98,7 @@ func (k *outFile) endWith(b []byte) (n int, err error) {
 	if err := k.s.reads.send(slices.Concat(writes, end)...); err != nil {
 		return 0, err
 	}
-	if n, err = k.written(writes); err != nil {
+	if n, err = written(writes); err != nil {
 		return n, err
 	}
 	k.ended = true
@@ -187,16 +170,12 @@ func (k *outFile) hide(old fs.FileInfo) (same bool, err error) {
 }
 
 // written returns how many bytes the server has written before the first refusal, and that.
-func (k *outFile) written(writes []*request) (n int, err error) {
+func written(writes []*request) (n int, err error) {
 	for _, q := range writes {
-		switch refused := q.err(); {
-		case err == nil && refused == nil:
-			n += len(q.data)
-		case err == nil:
-			err = refused
-		case refused == nil:
-			k.behind += len(q.data)
+		if err := q.err(); err != nil {
+			return n, err
 		}
+		n += len(q.data)
 	}
-	return n, err
+	return n, nil
 }

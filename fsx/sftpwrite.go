@@ -3,7 +3,6 @@ package fsx
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -79,11 +78,8 @@ func (s *SFTP) target(name string) (target, error) {
 	return target{name, info}, err
 }
 
-// writeOver writes into the existing file, or a new one.
-//
-// It writes one block after the other, so that an error leaves no hole, unless it appends to a file of a server that
-// works on requests in order. There, what can refuse a block refuses those behind it as well, such as a full disk; if not,
-// the error says so. With the blocks under way together, appends of 1 MiB are 5 to 10 % faster (BenchmarkContent/write).
+// writeOver writes into the existing file, or a new one. It writes one block after
+// the other, so that an error leaves no hole.
 func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out term.FileWritten, err error) {
 	flags, offset := os.O_WRONLY|os.O_CREATE, int64(0)
 	switch {
@@ -112,28 +108,21 @@ func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out t
 	if w.Mode != nil && !out.Created { // a write that fails leaves the mode as it is
 		f.together = false
 	}
-	write := f.write
-	if !w.Append || !f.inOrder {
-		write = func(p []byte) (int, error) { return f.writeInTurn(ctx, p) }
-	}
-	out.Bytes, err = pour(ctx, &s.writing, write, w)
-	switch {
-	case err != nil && f.behind > 0:
-		return out, gap(t.path, f.behind, err)
-	case err != nil:
+	out.Bytes, err = pour(ctx, &s.writing, func(p []byte) (n int, err error) {
+		for len(p) > 0 && err == nil {
+			var m int
+			m, err = f.write(p[:min(len(p), s.payload)])
+			n, p = n+m, p[m:]
+			if err == nil {
+				err = ctx.Err()
+			}
+		}
+		return n, err
+	}, w)
+	if err != nil {
 		return out, s.full(t.path, t.path, int64(len(w.Data))-out.Bytes, err)
 	}
 	return f.end(out)
-}
-
-// gap returns the error for a file to which data was added and other data before it was not.
-func gap(name string, behind int, err error) error {
-	return &term.Error{
-		Op: opWrite, Kind: term.IOError, Err: err,
-		Msg: fmt.Sprintf("the server refused a part of the data, and then added the %d bytes behind that part to %s: data is missing in the file (%v)",
-			behind, quote(name), err),
-		Advice: "read the end of the file, and mend it, before you write again",
-	}
 }
 
 // replace replaces the file, if it exists, by a new one.
