@@ -74,10 +74,11 @@ func connect(tb testing.TB) (near, far *net.TCPConn) {
 // fill writes until the kernel takes no more, and returns how many bytes it has taken.
 func fill(tb testing.TB, c net.Conn) (n int) {
 	tb.Helper()
+	data := make([]byte, 64<<20) // before the deadline: on a busy machine, to clear the memory takes long
 	if err := c.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
 		tb.Fatal(err)
 	}
-	n, err := c.Write(make([]byte, 64<<20))
+	n, err := c.Write(data)
 	if err == nil {
 		tb.Fatal("the kernel has taken 64 MiB")
 	}

@@ -234,6 +234,7 @@ func (o *owner) answer(m *nats.Msg, body []byte, leave func()) {
 		o.refuse(m, err)
 		return
 	}
+	end = sync.OnceFunc(end)
 	defer end()
 	ctx, stop := context.WithCancelCause(o.ctx)
 	defer stop(nil)
@@ -253,6 +254,7 @@ func (o *owner) answer(m *nats.Msg, body []byte, leave func()) {
 	b := o.beat(m.Reply)
 	result, err := o.serve(ctx, call, &entryClient{o: o, reply: m.Reply})
 	b.stop()
+	end() // before the answer: with it, the caller may make the next call
 	if err != nil {
 		o.say(m.Reply, kindError, encode(err))
 		return
