@@ -112,7 +112,8 @@ var importRules = []rule{
 	{pkg: "ptyx/protect", theirs: []string{"golang.org/x/sys"}, why: "it protects this process and starts none"},
 	{pkg: "ptyx/internal/processes", ours: []string{"internal/resident"}, theirs: []string{"golang.org/x/sys"}, why: "it knows processes, and neither programs nor terminals"},
 	{pkg: "ptyx/internal/job", theirs: []string{"golang.org/x/sys"}, why: "it holds processes, and starts none"},
-	{pkg: "ptyx", ours: []string{"internal/exhausted", "term", "ptyx/internal/job", "ptyx/internal/processes", "ptyx/protect"}, theirs: []string{"github.com/creack/pty", "github.com/landlock-lsm/go-landlock/landlock", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
+	{pkg: "internal/ptypair", theirs: []string{"golang.org/x/sys"}, why: "it opens terminals, and knows no program"},
+	{pkg: "ptyx", ours: []string{"internal/exhausted", "internal/ptypair", "term", "ptyx/internal/job", "ptyx/internal/processes", "ptyx/protect"}, theirs: []string{"github.com/landlock-lsm/go-landlock/landlock", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 
 	{pkg: "fleet/nodeset", why: "it reads and writes names, and knows no host"},
 	{pkg: "fleet/inventory", ours: []string{"fleet/nodeset"}, theirs: []string{"go.yaml.in/yaml"}, why: "it reads files of other programs and runs none of them"},
@@ -216,12 +217,12 @@ var importRules = []rule{
 	{pkg: "internal/transcript", why: "it is a file format for the tests of telnet and of the program"},
 	{pkg: "internal/leaktest", theirs: []string{"golang.org/x/crypto/ssh"}, why: "every package's tests may use it"},
 	{pkg: "internal/r2fake", why: "it stands for a program of others, and shares no code with its client"},
-	{pkg: "internal/shelltest", theirs: []string{"github.com/creack/pty"}, why: "it runs lines in shells and knows no rule"},
+	{pkg: "internal/shelltest", ours: []string{"internal/ptypair"}, why: "it runs lines in shells and knows no rule"},
 	{pkg: "scripts/fonts", theirs: []string{"golang.org/x/image"}, why: "it makes the font files of the pictures of what others publish"},
 	{pkg: "scripts/renamemodule", why: "it changes text"},
 	{pkg: "scripts/benchtable", why: "it prints what others have measured"},
 	{pkg: "scripts/secrets", ours: []string{"internal/leaktest"}, why: "it is the last stage of the tests"},
-	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
+	{pkg: "internal/sshserver", ours: []string{"internal/ptypair"}, theirs: []string{"golang.org/x/crypto/ssh", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
 	{pkg: "scripts/typecheck", why: "it reads packages, whatever they do"},
 	{pkg: "scripts/checkrelease", why: "it looks, and makes nothing"},
 	{pkg: "scripts/packages", ours: []string{"internal/releases"}, why: "it names files and runs nfpm"},
@@ -279,7 +280,7 @@ var importRules = []rule{
 	{pkg: "internal/commands", anything: true, why: "it is the one place where everything is known"},
 	{pkg: "cmd/ptyctl", ours: []string{"internal/commands"}, why: "what it does, a second program does as well"},
 	{pkg: "internal/lab/system", why: "it makes the calls of Unix that tests need, and compiles everywhere"},
-	{pkg: "internal/lab", ours: []string{"audit", "fsx", "internal/lab/system", "internal/leaktest", "internal/sshserver", "record", "session", "sshx", "term"}, theirs: []string{"github.com/creack/pty", "github.com/hinshun/vt10x", "github.com/modelcontextprotocol/go-sdk/mcp", "github.com/reiver/go-telnet", "golang.org/x/crypto/ssh"}, why: "it starts servers and the built program, and uses the transports as a client would"},
+	{pkg: "internal/lab", ours: []string{"audit", "fsx", "internal/lab/system", "internal/leaktest", "internal/ptypair", "internal/sshserver", "record", "session", "sshx", "term"}, theirs: []string{"github.com/hinshun/vt10x", "github.com/modelcontextprotocol/go-sdk/mcp", "github.com/reiver/go-telnet", "golang.org/x/crypto/ssh"}, why: "it starts servers and the built program, and uses the transports as a client would"},
 	{pkg: "integration/...", anything: true, why: "it tests the built program"},
 }
 

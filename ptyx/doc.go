@@ -22,6 +22,6 @@
 // function turns them on: EnableLimits, without which Limits are refused, and Supervise,
 // which adopts and reaps orphans.
 //
-// The package is tested on Linux. Other Unix systems (by creack/pty) and Windows (ConPTY) are
-// only compiled and vetted.
+// The package is tested on Linux. macOS, FreeBSD and Windows (ConPTY) are only
+// compiled and vetted; other systems have no terminals.
 package ptyx

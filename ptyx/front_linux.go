@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ptyctl/internal/ptypair"
 	"ptyctl/ptyx/internal/processes"
 	"ptyctl/term"
 )
@@ -65,7 +66,7 @@ func (t *Terminal) Echoes() term.Support {
 
 // state returns the number of the terminal's device and its local modes (termios(3)); 0: unknown.
 func (t *pty) state() (tty uint64, local uint32) {
-	_ = t.control(func(fd int) error {
+	_ = ptypair.Control(t.f, func(fd int) error {
 		n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 		if err != nil {
 			return err

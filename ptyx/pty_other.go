@@ -9,15 +9,14 @@ import (
 	"sync"
 	"syscall"
 
-	creack "github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"ptyctl/internal/ptypair"
 	"ptyctl/term"
 )
 
-// A pty is the master of a pseudo-terminal from creack/pty, which is in blocking
-// mode. Therefore a goroutine does the writing, so that a waiting caller can be
-// woken. A read ends when the programs are gone.
+// A pty is the master of a pseudo-terminal, which is in blocking mode. Therefore a goroutine does the writing, so that a
+// waiting caller can be woken. A read ends when the programs are gone.
 type pty struct {
 	f      *os.File
 	pieces chan piece
@@ -39,7 +38,7 @@ type written struct {
 
 // openPTY returns a new terminal.
 func openPTY(cols, rows int) (*pty, *os.File, error) {
-	f, tty, err := creack.Open()
+	f, tty, err := ptypair.Open()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,9 +93,7 @@ func (t *pty) write(p []byte) (int, error) {
 }
 
 // resize sets the size of the window.
-func (t *pty) resize(cols, rows int) error {
-	return creack.Setsize(t.f, &creack.Winsize{Cols: uint16(min(cols, 0xffff)), Rows: uint16(min(rows, 0xffff))})
-}
+func (t *pty) resize(cols, rows int) error { return ptypair.Resize(t.f, cols, rows) }
 
 // foreground returns the foreground process group of the terminal, or 0.
 func (t *pty) foreground() int {

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"ptyctl/internal/ptypair"
 	"ptyctl/term"
 )
 
@@ -44,7 +44,7 @@ func openLine(t *testing.T, o term.SerialOptions) line {
 // newLine makes a pair of pseudo-terminals.
 func newLine(t *testing.T) (far *os.File, device string) {
 	t.Helper()
-	far, near, err := pty.Open()
+	far, near, err := ptypair.Open()
 	if err != nil {
 		t.Fatal(err)
 	}

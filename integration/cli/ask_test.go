@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
-
 	"ptyctl/internal/lab"
 	"ptyctl/internal/sshserver"
 )
@@ -18,7 +16,7 @@ func TestPasswordAtTheTerminal(t *testing.T) {
 	s := lab.ServeSSH(t, sshserver.Config{Passwords: map[string]string{"alice": "the right password-1138"}})
 	h.Trust(t, s.KnownHostsLine())
 	cmd := h.Command("doctor", "--config", h.Config, fmt.Sprintf("alice@127.0.0.1:%d", s.Port()))
-	tty, err := pty.Start(cmd)
+	tty, err := lab.StartAtTerminal(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}

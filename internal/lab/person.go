@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"github.com/hinshun/vt10x"
+
+	"ptyctl/internal/lab/system"
+	"ptyctl/internal/ptypair"
 )
 
 // A Person is a simulated user at a terminal that runs a command of ptyctl.
@@ -46,13 +48,32 @@ func (h *Home) CommandAtTerminal(tb testing.TB, command ...string) *Person {
 	return sit(tb, cmd)
 }
 
+// StartAtTerminal starts a command in a terminal of 80 columns and 24 rows, and returns our side of it.
+func StartAtTerminal(cmd *exec.Cmd) (*os.File, error) {
+	master, tty, err := ptypair.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer tty.Close()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = system.AtTerminal(cmd.SysProcAttr)
+	if err = ptypair.Resize(master, 80, 24); err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		_ = master.Close()
+		return nil, err
+	}
+	return master, nil
+}
+
 func sit(tb testing.TB, cmd *exec.Cmd) *Person {
 	tb.Helper()
 	p := &Person{TB: tb, Cmd: cmd, ended: make(chan struct{}), changed: make(chan struct{})}
 	p.screen = vt10x.New(vt10x.WithSize(80, 24), vt10x.WithWriter(&p.replies))
 	p.Cmd.Env = append(p.Cmd.Env, "TERM=xterm-256color")
 	var err error
-	if p.TTY, err = pty.StartWithSize(p.Cmd, &pty.Winsize{Cols: 80, Rows: 24}); err != nil {
+	if p.TTY, err = StartAtTerminal(p.Cmd); err != nil {
 		tb.Fatal(err)
 	}
 	go p.look()
@@ -235,12 +256,7 @@ func (p *Person) Resize(cols, rows int) {
 	p.mu.Lock()
 	p.screen.Resize(cols, rows)
 	p.mu.Unlock()
-	if err := setSize(p.TTY, cols, rows); err != nil {
+	if err := ptypair.Resize(p.TTY, cols, rows); err != nil {
 		p.TB.Fatal(err)
 	}
-}
-
-// setSize sets the size that the kernel has for a terminal.
-func setSize(tty *os.File, cols, rows int) error {
-	return pty.Setsize(tty, &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)})
 }

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/creack/pty"
+	"ptyctl/internal/ptypair"
 )
 
 // A Terminal is an interactive shell for typing. It expands history, so it must remember
@@ -37,7 +37,7 @@ func (w *World) Terminal(s Shell) (*Terminal, error) {
 	// The shell must lead a session with a controlling terminal, or it has no job control.
 	t.cmd.Env, t.cmd.Dir = w.env(), w.work
 	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Credential: w.id}
-	tty, slave, err := pty.Open()
+	tty, slave, err := ptypair.Open()
 	if err != nil {
 		return nil, err
 	}

@@ -8,20 +8,21 @@ import (
 	"io"
 	"os"
 
-	"github.com/creack/pty"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/sys/unix"
+
+	"ptyctl/internal/ptypair"
 )
 
-// openPTY opens a terminal with the window and modes of p. Close of the master wakes Read
-// and Write; the file of creack/pty is in blocking mode and does not have this property.
+// openPTY opens a terminal with the window and modes of p. Close of the master wakes Read and Write on every system: on
+// others than Linux, ptypair opens masters in blocking mode.
 func openPTY(p *PTY) (master, tty *os.File, err error) {
-	blocking, tty, err := pty.Open()
+	opened, tty, err := ptypair.Open()
 	if err != nil {
 		return nil, nil, fmt.Errorf("open a terminal: %w", err)
 	}
-	defer blocking.Close()
-	master, err = nonblocking(blocking)
+	defer opened.Close()
+	master, err = nonblocking(opened)
 	if err == nil {
 		err = errors.Join(setWindow(master, p.Window), setModes(master, p.Modes))
 	}
@@ -38,7 +39,7 @@ func openPTY(p *PTY) (master, tty *os.File, err error) {
 // nonblocking returns a copy of f that the runtime polls.
 func nonblocking(f *os.File) (*os.File, error) {
 	var fd int
-	err := control(f, func(old int) (err error) {
+	err := ptypair.Control(f, func(old int) (err error) {
 		if fd, err = unix.FcntlInt(uintptr(old), unix.F_DUPFD_CLOEXEC, 0); err != nil {
 			return err
 		}
@@ -50,27 +51,12 @@ func nonblocking(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// control calls do with the descriptor of f, which cannot be closed during the call.
-// File.Fd would not ensure that, and may put f into blocking mode.
-func control(f *os.File, do func(fd int) error) error {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var doErr error
-	err = conn.Control(func(fd uintptr) { doErr = do(int(fd)) })
-	return errors.Join(err, doErr)
-}
-
 // setWindow sets the size of the window; the kernel sends SIGWINCH.
-func setWindow(f *os.File, w Window) error {
-	size := unix.Winsize{Row: uint16(min(w.Rows, 0xffff)), Col: uint16(min(w.Cols, 0xffff))}
-	return control(f, func(fd int) error { return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &size) })
-}
+func setWindow(f *os.File, w Window) error { return ptypair.Resize(f, int(w.Cols), int(w.Rows)) }
 
 // setModes sets the given modes and keeps all others.
 func setModes(f *os.File, modes ssh.TerminalModes) error {
-	return control(f, func(fd int) error {
+	return ptypair.Control(f, func(fd int) error {
 		t, err := unix.IoctlGetTermios(fd, ioctlGetTermios)
 		if err != nil {
 			return err
@@ -92,7 +78,7 @@ func copyOutput(to io.Writer, master *os.File) {
 	buf := make([]byte, 32<<10)
 	for {
 		var n int
-		err := control(master, func(fd int) (err error) {
+		err := ptypair.Control(master, func(fd int) (err error) {
 			n, err = unix.Read(fd, buf)
 			return err
 		})

@@ -27,6 +27,9 @@ func Lock(*os.File) error { return errors.ErrUnsupported }
 // Leader has no effect on this system; elsewhere, it makes a program lead a process group or a session.
 func Leader(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
+// AtTerminal has no effect on this system; elsewhere, it makes a program lead a session.
+func AtTerminal(attr *syscall.SysProcAttr) *syscall.SysProcAttr { return attr }
+
 // UrgentInLine has a TCP socket show urgent data among the other (SO_OOBINLINE, socket(7)).
 func UrgentInLine(uintptr) error { return errors.ErrUnsupported }
 

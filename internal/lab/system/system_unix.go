@@ -32,6 +32,16 @@ func Leader(terminal bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
 
+// AtTerminal makes a program that is started with attr, which may be nil, lead a session, with its standard input as the
+// terminal.
+func AtTerminal(attr *syscall.SysProcAttr) *syscall.SysProcAttr {
+	if attr == nil {
+		return Leader(true)
+	}
+	attr.Setsid, attr.Setctty = true, true
+	return attr
+}
+
 // UrgentInLine has a TCP socket show urgent data among the other (SO_OOBINLINE, socket(7)).
 func UrgentInLine(fd uintptr) error {
 	return syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_OOBINLINE, 1)
