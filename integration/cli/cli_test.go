@@ -95,6 +95,8 @@ func TestVersionAndHelp(t *testing.T) {
 	h := lab.NewHome(t)
 	for args, want := range map[string][]string{
 		"version":     {"ptyctl "},
+		"--version":   {"ptyctl ", "built "},
+		"-V":          {"ptyctl ", "built "},
 		"":            {"mcp", "demo", "version"},
 		"--help":      {"mcp", "demo", "version"},
 		"help":        {"mcp", "demo", "version"},

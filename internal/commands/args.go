@@ -35,8 +35,13 @@ func arguments(c *cli.Context, least, most int) ([]string, error) {
 
 // ordered returns the words of a command line as the flag library understands them: -n5 as -n 5, and those flags first
 // that follow the arguments of their command. Words from -- on are left alone. So is the order of a line with an
-// unknown flag, or of one that ends with the command of another program without a --.
+// unknown flag, or of one that ends with the command of another program without a --. In front, --version and -V are the
+// command version.
 func ordered(app *cli.App, words []string) []string {
+	if len(words) > 1 && (words[1] == "--version" || words[1] == "-V") {
+		words = slices.Clone(words)
+		words[1] = "version"
+	}
 	command, begin := commandOf(app, words)
 	if command == nil || command.SkipFlagParsing {
 		return words

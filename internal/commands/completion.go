@@ -272,7 +272,7 @@ func commandNamed(commands []*cli.Command, name string) *cli.Command {
 func flagNames(c *cli.Command) []string {
 	names := []string{"--help"}
 	if c == nil {
-		return names
+		return append(names, "--version")
 	}
 	for _, f := range c.Flags {
 		for _, n := range f.Names() {

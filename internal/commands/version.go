@@ -18,7 +18,7 @@ import (
 
 func versionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print the version, and the source it was built from; it never uses the network",
+		Name: "version", Usage: "print the version, and the source it was built from, as --version does; it never uses the network",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "short", Usage: "print the version alone"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON, with the modules that are linked in"},
