@@ -172,7 +172,7 @@ func TestAdversaryRunners(t *testing.T) {
 	}
 	limit := *adversaryTime
 	if limit == 0 {
-		limit = 8 * time.Second
+		limit = 4 * time.Second
 		if os.Getenv("PTYCTL_LONG") != "" {
 			limit = 30 * time.Minute
 		}

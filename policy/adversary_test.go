@@ -25,7 +25,7 @@ var (
 	adversaryTime = flag.Duration(
 		"adversary",
 		0,
-		"how long TestAdversary looks for lines that do more than the policy says (default 12s; 1h with PTYCTL_LONG)",
+		"how long TestAdversary looks for lines that do more than the policy says (default 5s; 1h with PTYCTL_LONG)",
 	)
 	adversarySeed = flag.Uint64("adversary.seed", 0, "the seed of its lines (default: the time)")
 )
@@ -259,7 +259,7 @@ func TestAdversary(t *testing.T) {
 	}
 	limit := *adversaryTime
 	if limit == 0 {
-		limit = 12 * time.Second
+		limit = 5 * time.Second
 		if os.Getenv("PTYCTL_LONG") != "" {
 			limit = time.Hour
 		}

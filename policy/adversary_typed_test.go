@@ -152,7 +152,7 @@ func TestTypedBypasses(t *testing.T) {
 // TestTypedAdversary searches for more of them. Only the printed form of a line
 // is allowed, so most of its lines have that form.
 func TestTypedAdversary(t *testing.T) {
-	limit := 5 * time.Second
+	limit := 3 * time.Second
 	if os.Getenv("PTYCTL_LONG") != "" {
 		limit = 10 * time.Minute
 	}

@@ -312,7 +312,7 @@ func TestFilesRetried(t *testing.T) {
 
 // TestFilesLarge moves a file in the parts that calls take.
 func TestFilesLarge(t *testing.T) {
-	const size, part = 2 << 20, 512 << 10
+	const size, part = 1 << 20, 256 << 10
 	l := newFilesLab(t, mcptest.Config{Options: mcpapi.Options{Limits: toolset.Limits{MaxFileRead: part}}},
 		fsx.Limits{Read: part, Write: part})
 	l.Open("")
