@@ -15,8 +15,8 @@ import (
 	"ptyctl/internal/leaktest"
 )
 
-// Binary is the program under test, built as the tests themselves are, so that the race detector, when it is wanted,
-// watches the process that matters, and a benchmark measures the program without it.
+// Binary is the program under test. It is built with the race detector if the tests are, or if watchVariable says so: the
+// detector must watch the program before all else. A benchmark measures the program without it.
 var Binary string
 
 // PlainBinary is the same program, never built with the race detector: its memory is the program's own, and a gigabyte
@@ -35,6 +35,10 @@ const (
 // builtVariable names the folder with the programs that task test has built: each package would have go build look
 // through all sources twice, to find that nothing has changed.
 const builtVariable = "PTYCTL_TESTS_BUILT"
+
+// watchVariable has the race detector watch the program under test if it is 1, where the tests themselves are its clients
+// and servers, and nothing else: these take three times as long under it.
+const watchVariable = "PTYCTL_TESTS_RACE"
 
 // Main builds the program, runs the tests of a package, and looks for their secrets in their outputs. It returns the
 // status for os.Exit. Where FixtureVariable names one of servers, the process is that server instead.
@@ -63,8 +67,8 @@ func Main(m *testing.M, servers map[string]func() error) int {
 	defer os.RemoveAll(dir)
 	Binary = filepath.Join(dir, "ptyctl")
 	PlainBinary = Binary
-	err = build(Binary, underRace())
-	if err == nil && underRace() {
+	err = build(Binary, watched())
+	if err == nil && watched() {
 		PlainBinary = filepath.Join(dir, "ptyctl-plain")
 		err = build(PlainBinary, false)
 	}
@@ -158,8 +162,11 @@ func copyProgram(to, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-// underRace reports whether this test binary was built with -race.
-func underRace() bool {
+// watched reports whether the race detector watches the program: as watchVariable says, or as this test binary was built.
+func watched() bool {
+	if os.Getenv(watchVariable) == "1" {
+		return true
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return false
