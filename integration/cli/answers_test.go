@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ptyctl/internal/lab"
@@ -51,8 +52,12 @@ func TestAttachAnswers(t *testing.T) {
 	if strings.Contains(q.Text(), "\x1b[c") || strings.Contains(q.Text(), "\x1b[>q") {
 		t.Errorf("an earlier query was asked again: %q", q.Text())
 	}
-	q.Types("\x1d")
+	if err := q.Cmd.Process.Signal(syscall.SIGHUP); err != nil { // as when the window is closed: the lock comes back at once
+		t.Fatal(err)
+	}
 	q.Leaves(0)
+	q.WantSane()
+	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"\r"}`, id)
 	if replies := lab.AuditLines(t, h.Audit, "reply"); len(replies) < 2 || !strings.Contains(replies[0].Detail, "ptyctl") {
 		t.Errorf("the audit log has these answers: %+v", replies)
 	}

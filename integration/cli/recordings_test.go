@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"filippo.io/age"
@@ -119,6 +120,13 @@ func TestReplayAtTerminal(t *testing.T) {
 	p.Types("nnnn")
 	p.Sees("first")
 	p.Types(" q")
+	p.Leaves(0)
+	p.WantSane()
+	p = h.AtTerminal(t, "replay", "--speed", "0.01", path)
+	p.Sees(`\x1b`)
+	if err := p.Cmd.Process.Signal(syscall.SIGHUP); err != nil { // as when the window is closed
+		t.Fatal(err)
+	}
 	p.Leaves(0)
 	p.WantSane()
 	p = h.AtTerminal(t, "recordings", "export", "--to", "v3", path)

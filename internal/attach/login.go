@@ -206,6 +206,8 @@ var errLeft = errors.New("left without an answer; the question stays open")
 
 // askTerminal asks at a terminal. The terminal does not echo keys, not even those typed before the question is seen.
 func (p *Person) askTerminal(ctx context.Context, text string, echo bool) (string, error) {
+	ctx, noHangUp := tty.UntilHangUp(ctx)
+	defer noHangUp()
 	restore, err := tty.RawMode(p.in)
 	if err != nil {
 		return "", err

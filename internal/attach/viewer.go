@@ -41,8 +41,10 @@ type viewer struct {
 	stale  bool                    // the frame must be drawn again
 }
 
-// run shows the session until it ends, the person leaves, or ctx ends.
+// run shows the session until it ends, the person leaves or closes the terminal, or ctx ends.
 func (v *viewer) run(ctx context.Context) error {
+	ctx, noHangUp := tty.UntilHangUp(ctx)
+	defer noHangUp()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	restore, err := tty.RawMode(os.Stdin)

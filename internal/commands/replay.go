@@ -68,9 +68,10 @@ func runReplay(c *cli.Context) error {
 			return err
 		}
 		defer restore()
-		quit := make(chan struct{})
-		defer close(quit)
-		o.Keys = tty.Keys(os.Stdin, quit)
+		ctx, noHangUp := tty.UntilHangUp(c.Context)
+		defer noHangUp()
+		o.Keys = tty.Keys(os.Stdin, ctx.Done())
+		return replay.Run(ctx, p, o)
 	}
 	return replay.Run(c.Context, p, o)
 }
