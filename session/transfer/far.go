@@ -87,6 +87,23 @@ func (f *Far) possible(verb term.Verb) error {
 	return nil
 }
 
+// alsoWritten adds to the error of the session's end how much of a file was written before, if err, its consequence, says so.
+func alsoWritten(ended, err error) error {
+	e, ok := errors.AsType[*term.Error](ended)
+	from, ok2 := errors.AsType[*term.Error](err)
+	if !ok || !ok2 {
+		return ended
+	}
+	for _, fact := range from.Facts {
+		if part, ok := fact.(term.PartialWrite); ok {
+			both := *e
+			both.Facts = e.Facts.With(part)
+			return &both
+		}
+	}
+	return ended
+}
+
 // use calls do with the connection, and makes one if needed. The context of do ends with the session's, too.
 func (f *Far) use(ctx context.Context, verb term.Verb, do func(context.Context, term.Files) error) error {
 	session, call := f.carrier.Context(), ctx
@@ -100,7 +117,7 @@ func (f *Far) use(ctx context.Context, verb term.Verb, do func(context.Context, 
 	case err == nil:
 		return nil
 	case session.Err() != nil:
-		return f.carrier.Ended(string(verb))
+		return alsoWritten(f.carrier.Ended(string(verb)), err)
 	case call.Err() != nil && !errors.As(err, new(*term.Error)):
 		err = &term.Error{
 			Kind: term.Canceled,

@@ -298,3 +298,28 @@ func TestFilesJournal(t *testing.T) {
 		}
 	})
 }
+
+// TestFilesWrittenInPart: a write that the session's end cuts off says how far it came.
+func TestFilesWrittenInPart(t *testing.T) {
+	for _, facts := range []term.Facts{{term.PartialWrite{Written: 255}}, {term.PartialWrite{}}, nil} {
+		synctest.Test(t, func(t *testing.T) {
+			f := new(filed)
+			f.write = func(ctx context.Context, _ int) error {
+				<-ctx.Done()
+				return &term.Error{Kind: term.IOError, Msg: "lost", Facts: facts}
+			}
+			s := startFiled(t, f, session.Options{})
+			var err error
+			var all sync.WaitGroup
+			all.Go(func() { _, err = s.Files().Write(context.Background(), term.FileWrite{Path: "x", Append: true}) })
+			synctest.Wait()
+			s.Close(t.Context(), session.CloseOptions{})
+			all.Wait()
+			wantKind(t, err, term.AlreadyClosed)
+			e, _ := errors.AsType[*term.Error](err)
+			if facts != nil && term.FactOf[term.PartialWrite](e) != facts[0] {
+				t.Errorf("the facts are %+v, want %+v among them", e.Facts, facts)
+			}
+		})
+	}
+}
