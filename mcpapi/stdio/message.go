@@ -38,7 +38,7 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 	case len(line) == 0:
 		return bad(nil, mcp.PARSE_ERROR, "empty line; send one JSON object per line")
 	case !utf8.Valid(line):
-		return bad(nil, mcp.PARSE_ERROR, "message is not valid UTF-8; send JSON encoded as UTF-8")
+		return bad(idIn(line), mcp.PARSE_ERROR, "message is not valid UTF-8; send JSON encoded as UTF-8")
 	case line[0] != '{' && !jsonrpc.Valid(line):
 		return bad(nil, mcp.PARSE_ERROR, "message is not valid JSON; send one JSON object per line")
 	case line[0] != '{':
@@ -46,7 +46,7 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 	}
 	if !jsonrpc.Valid(line) {
 		return bad(
-			nil,
+			idIn(line),
 			mcp.PARSE_ERROR,
 			fmt.Sprintf("message is not valid JSON (at byte %d); send one JSON object per line", syntaxOffset(line)),
 		)
@@ -88,6 +88,17 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 		return bad(m.ID, mcp.INVALID_REQUEST, "both a request and an answer; leave out result and error in a request")
 	}
 	return m, nil
+}
+
+// idIn returns the id of a request that is not valid JSON, or nil if it shows none: a client that gets an error without it
+// would wait for the answer.
+func idIn(line []byte) json.RawMessage {
+	var id jsonrpc.IDFinder
+	_, _ = id.Write(line) // it never fails
+	if found := id.ID(); utf8.Valid(found) {
+		return found
+	}
+	return nil
 }
 
 // syntaxOffset returns the offset of the first byte at which text is not valid JSON.

@@ -90,6 +90,8 @@ func TestBadLines(t *testing.T) {
 		{"blank", " \t \r", "null", mcp.PARSE_ERROR, "empty line"},
 		{"malformed", `{"jsonrpc":"2.0","id":1,`, "null", mcp.PARSE_ERROR, "not valid JSON"},
 		{"text", `hello`, "null", mcp.PARSE_ERROR, "not valid JSON"},
+		{"a tab in a string", `{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"` + "\t" + `"}}`, "7", mcp.PARSE_ERROR, "not valid JSON"},
+		{"a byte that is not UTF-8", `{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"` + "\xff" + `"}}`, "7", mcp.PARSE_ERROR, "not valid UTF-8"},
 		{"two objects", ping("1") + ping("2"), "null", mcp.PARSE_ERROR, "not valid JSON"},
 		{"NUL", "\x00", "null", mcp.PARSE_ERROR, "not valid JSON"},
 		{"deep", deep, "null", mcp.PARSE_ERROR, "not valid JSON"},
