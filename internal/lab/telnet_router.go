@@ -26,7 +26,9 @@ func StartRouter(tb testing.TB) *TelnetServer {
 		Folder:   dir,
 	}
 	config := filepath.Join(dir, "bgpd.conf")
-	text := "hostname r1\npassword " + s.Password + "\nenable password " + s.Enable + "\nline vty\n exec-timeout 0 0\n"
+	// Encrypted, they are not in what "show running-config" prints: a sensitive write is looked for in the output for five
+	// seconds alone.
+	text := "hostname r1\nservice password-encryption\npassword " + s.Password + "\nenable password " + s.Enable + "\nline vty\n exec-timeout 0 0\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
