@@ -172,25 +172,11 @@ func (f Failure) Compact() any {
 	return c
 }
 
-// inPart reports whether a write was done in part, or may have been: the same call would write that part again.
-func inPart(kind term.Kind, err error) bool {
-	e, _ := errors.AsType[*term.Error](err)
-	if e == nil {
-		return false
-	}
-	for _, fact := range e.Facts {
-		if part, ok := fact.(term.PartialWrite); ok {
-			return part.Written > 0 || kind == term.RemoteClosed || kind == term.IOError
-		}
-	}
-	return false
-}
-
 // NewFailure returns the wire form of an error, which a result may hold as a member.
 func NewFailure(ctx context.Context, err error) Failure {
 	f := Failure{ErrorCode: term.KindOf(err)}
-	// By the kind and that fact alone, so that a client can rely on it without reading the text.
-	f.Retryable = f.ErrorCode.Retryable() && !inPart(f.ErrorCode, err)
+	// By the kind alone, so that a client can rely on it without reading the text.
+	f.Retryable = f.ErrorCode.Retryable()
 	known, ok := errors.AsType[*term.Error](err)
 	if ok {
 		f.Message = WordsFor(ctx)(known)

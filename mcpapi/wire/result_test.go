@@ -69,12 +69,6 @@ func TestFailures(t *testing.T) {
 			`{"error_code":"ALREADY_CLOSED","message":"it has ended (ptyctl_session_io read; ptyctl_session open)","retryable":false,"details":{"session_id":"web-1"}}`,
 		},
 		{"bare", term.Errorf(term.Busy, "<later> & again"), `{"error_code":"BUSY","message":"<later> & again","retryable":true}`},
-		{"written in part", &term.Error{Kind: term.RemoteClosed, Msg: "gone", Facts: term.Facts{term.PartialWrite{Written: 5}}},
-			`{"error_code":"REMOTE_CLOSED","message":"gone","retryable":false,"details":{"bytes_written":5}}`},
-		{"perhaps written in part", &term.Error{Kind: term.IOError, Msg: "gone", Facts: term.Facts{term.PartialWrite{}}},
-			`{"error_code":"IO_ERROR","message":"gone","retryable":false,"details":{"bytes_written":0}}`},
-		{"not written", &term.Error{Kind: term.Locked, Msg: "lost", Facts: term.Facts{term.PartialWrite{}}},
-			`{"error_code":"LOCKED","message":"lost","retryable":true,"details":{"bytes_written":0}}`},
 		{"wrapped", fmt.Errorf("x: %w", &term.Error{Kind: term.NotFound, Msg: "none"}), `{"error_code":"NOT_FOUND","message":"none","retryable":false}`},
 		{"foreign", errors.New("secret path"), `{"error_code":"INTERNAL","message":"a fault in ptyctl; its log has the cause. Other sessions are not affected","retryable":false}`},
 		{
