@@ -8,8 +8,10 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/apps"
+	"ptyctl/mcpapi/internal/subject"
 	"ptyctl/mcpapi/toolset"
 )
 
@@ -61,6 +63,16 @@ func (s *api) handler(set *toolset.Set, t *toolset.Tool) server.ToolHandlerFunc 
 		}
 		return s.answerCall(ctx, calledTool{set, t}, r)
 	}
+}
+
+// about returns what a tools/call with the parameters params, which must be valid JSON, is about.
+func (s *api) about(params json.RawMessage) []inorder.Subject {
+	c, _ := mcpgo.ReadCall(params) // which has the name of a call that is left to mcp-go, too
+	t, known := s.tools[c.Name]
+	if !known {
+		return nil
+	}
+	return subject.Of(t.Tool.Tool, c.Arguments)
 }
 
 // answered passes the text of a call's result on to Options.Answered. A call without a result has an empty one.

@@ -15,6 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/peers"
@@ -145,6 +146,7 @@ func (c *invocation) forward(ctx context.Context, node, state string, r request)
 	if given := term.ConsentFrom(ctx); given != nil {
 		j.given = given
 	}
+	inorder.Pass(ctx) // the other node runs its calls beside each other
 	raw, err := c.s.o.Cluster.Peers.Forward(ctx, node, call, &askedClient{ctx: ctx, srv: c.s.srv, progress: r.progress, judge: j})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/schema"
@@ -43,6 +44,9 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (result *
 	if err := c.permitted(ctx, a); err != nil {
 		return s.failed(ctx, t.set, err)
 	}
+	if err := c.inOrder(ctx); err != nil {
+		return s.failed(ctx, t.set, err)
+	}
 	ctx, loan, err := c.borrow(ctx, r)
 	if err != nil {
 		return s.failed(ctx, t.set, err)
@@ -63,11 +67,13 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (result *
 	switch asks := !t.set.Foreign(); {
 	// The action has run up to its question, and must not run again: Resume goes on from there.
 	case r.trip.RequestState != "" && asks:
+		inorder.Pass(ctx)
 		v, question, err = s.questions.Resume(ctx, &c.Call, anywhere{c, r}, r.trip)
 	default:
 		v, err = c.Once(ctx)
 		// Only after a refusal: a person is not asked about an action that the rules allow.
 		if err != nil {
+			inorder.Pass(ctx) // no later call waits for a person
 			v, question, err = s.questions.Consent(ctx, &c.Call, c, err)
 		}
 	}
@@ -108,6 +114,25 @@ func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*inv
 	c := &invocation{s: s, t: t}
 	s.shared.Begin(&c.Call, t.set, t.Tool, a.Name, raw, args)
 	return c, a, nil
+}
+
+// inOrder waits until the earlier calls of the client that are about the same terminal or file have gone far enough.
+func (c *invocation) inOrder(ctx context.Context) error {
+	err := inorder.From(ctx).Wait(ctx, c.Left())
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return &term.Error{
+			Op: c.Action(), Kind: term.Canceled, Err: err,
+			Msg: term.CanceledMsg(ctx, "the call was canceled while it waited for an earlier one; nothing was done"),
+		}
+	}
+	return &term.Error{
+		Op: c.Action(), Kind: term.Busy,
+		Msg:    "an earlier call of yours about the same terminal or file has no answer yet, so nothing was done",
+		Advice: "wait for its answer, or cancel it, and call again",
+	}
 }
 
 // outcome makes the result of a call from the handler's value or error.

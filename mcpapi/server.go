@@ -300,7 +300,7 @@ func NewServer(o Options) *Server {
 	logCalls(hooks, s.log)
 	s.srv = srv
 	s.questions = elicit.New(elicit.Questions{Client: srv, Logins: o.Elicitation, Pages: o.Pages, People: o.Consents, Log: s.log})
-	return &Server{&mcpgo.Server{MCPServer: srv, Answer: s.answer, NoTool: s.noTool}, o.Sessions, s}
+	return &Server{&mcpgo.Server{MCPServer: srv, Answer: s.answer, About: s.about, NoTool: s.noTool}, o.Sessions, s}
 }
 
 // shownTo is a tool, and the callers that see it with actions of their own.

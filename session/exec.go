@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ptyctl/buffer"
+	"ptyctl/internal/inorder"
 	"ptyctl/quote"
 	"ptyctl/session/access"
 	"ptyctl/session/output"
@@ -232,6 +233,9 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 	// From here on the line is the one that was judged, in the syntax of the shell that it was judged for.
 	if err := s.shells.asRuled(ctx, a, d.Ruling, lane, r); err != nil {
 		return nil, 0, err
+	}
+	if r.Secret.Name != "" || lane != LaneTerminal { // no later call waits for a vault or a person, or for a channel
+		inorder.Pass(ctx)
 	}
 	if r.Secret.Name != "" {
 		if err := e.equip(ctx, lane, r, wanted, d.Ruling.Command); err != nil {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/internal/locked"
 	"ptyctl/quote"
 	"ptyctl/session/access"
@@ -306,6 +307,7 @@ func (out *writer) typeSecret(ctx context.Context, o WriteOptions) (res WriteRes
 	if end, limited := ctx.Deadline(); limited { // a lock lasts as long as a vault or a person may take
 		_, _ = s.lock.Table.Renew(s.id, access.HolderOf(term.ActorFrom(ctx)), time.Until(end)+s.o.WriteTimeout)
 	}
+	inorder.Pass(ctx) // no later input waits for a vault or a person
 	value, still, err := vault.Fetch(ctx, vaultTerminal{s}, s.o.Secrets, o.Secret)
 	defer func() { clear(value) }()
 	if term.KindOf(err) != term.NotFound {

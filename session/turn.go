@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/session/access"
 	"ptyctl/session/keys"
 	"ptyctl/session/match"
@@ -116,6 +117,7 @@ func (out *writer) take(ctx context.Context, limit time.Duration, moves string) 
 	t := &turn{by: access.HolderOf(term.ActorFrom(ctx)), out: out, over: make(chan struct{}), lane: lane, moves: moves}
 	ctx, t.stop = context.WithCancelCause(context.WithValue(ctx, turnKey{}, t))
 	out.turn.Store(t)
+	inorder.Pass(ctx)
 	return ctx, t, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/session/access"
 	"ptyctl/session/keys"
 	"ptyctl/session/prompt"
@@ -71,6 +72,7 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 			}
 		}
 	}
+	inorder.Pass(ctx)
 	res.Cursor = s.End()
 	w := &write{
 		s:     s,

@@ -6,6 +6,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/internal/inorder"
 )
 
 // A Server is mcp-go's server, with the functions of mcpapi that replace parts of it. The transports take it from
@@ -17,12 +19,23 @@ type Server struct {
 	// nothing, for the calls that it leaves to mcp-go. nil: it leaves all.
 	Answer func(ctx context.Context, id, params json.RawMessage) (answer mcp.JSONRPCMessage, ok bool)
 
+	// About returns what a tools/call with the parameters params, which are valid JSON, is about. nil: calls keep no order.
+	About func(params json.RawMessage) []inorder.Subject
+
 	// NoTool returns the error about a tool that the caller is not offered, or "" for mcp-go's words. nil: those.
 	NoTool func(ctx context.Context, name string) string
 }
 
 // Protocol returns the server itself, for a transport.
 func (s *Server) Protocol() *Server { return s }
+
+// Line returns a line for the calls of one client; nil if calls keep no order.
+func (s *Server) Line() *inorder.Line {
+	if s.About == nil {
+		return nil
+	}
+	return inorder.New(s.About)
+}
 
 // HandleMessage answers a message as mcp-go does, with the error of NoTool about an unknown tool.
 func (s *Server) HandleMessage(ctx context.Context, message json.RawMessage) mcp.JSONRPCMessage {

@@ -10,11 +10,13 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/mcpapi/jsonrpc"
 )
 
 // batch serves the messages of a JSON array as if each had come in a request of its own, at the same time, and answers
-// with the array of their answers. Notifications of their calls are dropped: there is no stream that would carry them.
+// with the array of their answers. Calls about the same terminal or file keep their order. Notifications of calls are
+// dropped: there is no stream that would carry them.
 func (h *Handler) batch(w *answer, r *http.Request, k *key, array json.RawMessage) *refusal {
 	revision := r.Header.Get(mcp.HeaderProtocolVersion)
 	if !isModern(r, "") { // a modern client has no session
@@ -30,10 +32,12 @@ func (h *Handler) batch(w *answer, r *http.Request, k *key, array json.RawMessag
 	}
 	var serving sync.WaitGroup
 	whole := make(chan []byte, 1)
+	order := h.srv.Line()
 	for i, text := range messages {
 		one := newInBatch(r, text)
-		bad := h.mayBatch(one, k, i == 0)
+		bad := h.mayBatch(one, k, i == 0, order)
 		serving.Go(func() {
+			defer inorder.Pass(one.r.Context())
 			if line := b.Settle(h.serveInBatch(one, k, bad)); line != nil {
 				whole <- line
 			}
@@ -52,12 +56,15 @@ func (h *Handler) batch(w *answer, r *http.Request, k *key, array json.RawMessag
 	return nil
 }
 
-// mayBatch returns the reason why a message of a batch is not served. The rate limit has counted the first one already,
+// mayBatch gives a tool call its place in line, and returns the reason why a message of a batch is not served. The rate limit has counted the first one already,
 // as the request that brought all of them.
-func (h *Handler) mayBatch(one *inBatch, k *key, first bool) *refusal {
+func (h *Handler) mayBatch(one *inBatch, k *key, first bool, order *inorder.Line) *refusal {
 	e := envelope{body: one.text}
 	bad := e.open()
 	one.w.id = e.id
+	if bad == nil && e.method == string(mcp.MethodToolsCall) {
+		one.r = one.r.WithContext(inorder.With(one.r.Context(), order.Join(e.params)))
+	}
 	switch {
 	case bad != nil:
 		return bad

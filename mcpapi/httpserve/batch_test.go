@@ -91,6 +91,29 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// Writes into one terminal are typed in the order in which the batch has them.
+func TestBatchInOrder(t *testing.T) {
+	s := newSite(t, httpserve.Options{Tokens: allTokens})
+	a := s.initialize(writeToken, "2025-03-26")
+	opened := a.result(a.batch(toolCall("1", calling("ptyctl_session", `{"action":"open","protocol":"ssh","host":"echo"}`)))["1"])
+	var want strings.Builder
+	for round := range 10 {
+		var writes []string
+		for i := range 20 {
+			text := fmt.Sprintf("%d.%d ", round, i)
+			want.WriteString(text)
+			writes = append(writes, toolCall(fmt.Sprint(i), calling("ptyctl_session_io",
+				fmt.Sprintf(`{"action":"write","session_id":%q,"data":%q}`, opened.SessionID, text))))
+		}
+		a.batch(writes...)
+	}
+	read := a.result(a.batch(toolCall("1", calling("ptyctl_session_io", fmt.Sprintf(
+		`{"action":"read","session_id":%q,"cursor":"0","until_regex":"9[.]19 ","timeout_ms":20000}`, opened.SessionID))))["1"])
+	if !strings.Contains(read.text, want.String()) {
+		t.Errorf("the terminal has %q, want %q", read.text, want.String())
+	}
+}
+
 // A batch gets no client more than its messages would by themselves.
 func TestBatchIsBounded(t *testing.T) {
 	s := newSite(t, httpserve.Options{Tokens: allTokens, MaxCalls: 12, RateLimit: 1, Isolate: true})

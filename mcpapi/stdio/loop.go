@@ -12,6 +12,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/internal/mcpgo"
 	"ptyctl/internal/workers"
 	"ptyctl/mcpapi/jsonrpc"
@@ -26,6 +27,7 @@ type loop struct {
 	ctx     context.Context // parent of every request's context
 	idle    chan struct{}   // closed when the loop is stopped and no request runs
 	workers *workers.Pool
+	line    *inorder.Line // of the tool calls
 
 	mu       sync.Mutex
 	inFlight map[string]*pending // by the id's JSON text, see rpcMessage.key
@@ -98,8 +100,12 @@ func (l *loop) request(m rpcMessage) {
 		l.refuse(m, *bad)
 		return
 	}
+	if *m.Method == string(mcp.MethodToolsCall) {
+		ctx = inorder.With(ctx, l.line.Join(m.Params))
+	}
 	run := func() {
 		defer l.finish(c)
+		defer inorder.Pass(ctx)
 		var slot mcpgo.ErrorSlot
 		answer := l.handle(
 			l.srv.WithContext(mcpgo.WithErrorSlot(ctx, &slot), &requestSession{l.session, ctx.Done()}),

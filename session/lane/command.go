@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/session/marker"
 	"ptyctl/session/shell"
 	"ptyctl/term"
@@ -110,6 +111,7 @@ func (l *Lane) Prepare(ctx context.Context, r Request) (c *Command, err error) {
 	c.yielded, c.changed = make(chan struct{}), make(chan struct{})
 	if r.Queue { // before anything that takes time, or others that came later would be before us
 		c.turn = l.lineUp(min(r.Wait, r.Timeout))
+		inorder.Pass(ctx)
 	}
 	err = c.prepare(ctx)
 	if err == nil && c.turn != nil {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
 	"ptyctl/session"
@@ -258,6 +259,7 @@ func (s *Set) run(ctx context.Context, c *toolset.Call, in *cmdArgs) (p *program
 	if err = p.begin(ctx, c, in.Cmd); err != nil {
 		return nil, a, err
 	}
+	inorder.Pass(ctx)
 	c.Waits("the command of "+p.s.ID(), p.s)
 	done, err := p.await(ctx, wait, most)
 	if err == nil && !done {
