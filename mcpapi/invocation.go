@@ -185,7 +185,13 @@ func (c *invocation) Once(ctx context.Context) (any, error) {
 	}
 	scope := c.t.Name + "/" + about + "/" + caller.Transport + "/" + caller.Token + "/" + caller.Shim
 	c.Outlives(ctx)
-	return c.s.replays.do(ctx, scope, id, c.Arguments(), c.do)
+	return c.s.replays.do(ctx, scope, id, c.Arguments(), func(ctx context.Context) (any, error) {
+		v, err := c.do(ctx)
+		if err != nil && toolset.Repeats(&c.Call) {
+			err = repeatable{err}
+		}
+		return v, err
+	})
 }
 
 // do runs the call's action.

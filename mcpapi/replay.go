@@ -113,9 +113,13 @@ func (r *replays) do(
 func (r *replays) run(ctx context.Context, p *replay, f func(context.Context) (any, error)) {
 	defer close(p.done)
 	p.v, p.err = guarded(context.WithoutCancel(ctx), f)
+	again, repeats := p.err.(repeatable)
+	if repeats {
+		p.err = again.error
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p.err != nil && undone(p.err) || saysUndone(p.v) {
+	if repeats || p.err != nil && undone(p.err) || saysUndone(p.v) {
 		r.forget(p)
 		return
 	}
@@ -133,6 +137,9 @@ func (r *replays) run(ctx context.Context, p *replay, f func(context.Context) (a
 		r.forget(p)
 	})
 }
+
+// A repeatable is the error of an action that has the same effect if it is done once more.
+type repeatable struct{ error }
 
 // guarded runs f, and makes an error of its panic.
 func guarded(ctx context.Context, f func(context.Context) (any, error)) (v any, err error) {

@@ -89,6 +89,7 @@ type Call struct {
 	serial    uint64 // of all calls of this process; 0: not numbered
 	meter     meter
 	opening   *Opening
+	repeats   bool // see MayRepeat
 
 	// onGiveUp calls a function when the client has given the call up, as context.AfterFunc does; nil: the context of
 	// the action ends then.
@@ -346,6 +347,13 @@ func (c *Call) AllowForce() bool { return c.shared.AllowForce }
 
 // Left returns how long the call may still wait.
 func (c *Call) Left() time.Duration { return max(c.shared.MaxWait-time.Since(c.began), 0) }
+
+// MayRepeat says that the action has the same effect if it is done once more, so that one which failed is not kept for
+// its request_id.
+func (c *Call) MayRepeat() { c.repeats = true }
+
+// Repeats reports whether the handler of c has called MayRepeat.
+func Repeats(c *Call) bool { return c.repeats }
 
 // Outlives says that the action's context will not end when the client gives the call up, which ctx does.
 func (c *Call) Outlives(ctx context.Context) {

@@ -144,6 +144,9 @@ func fsWrite(ctx context.Context, c *toolset.Call, files *session.Files, in *fsA
 		mode := fs.FileMode(n)
 		w.Mode = &mode
 	}
+	if !in.Append && !in.NonAtomic { // a retry replaces the file as a whole, whatever the first call has left
+		c.MayRepeat()
+	}
 	r, err := files.Write(ctx, w)
 	if err != nil {
 		return nil, err

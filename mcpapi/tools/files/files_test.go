@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -308,6 +309,45 @@ func TestFilesRetried(t *testing.T) {
 			t.Errorf("the file holds %q, %v", text, err)
 		}
 	})
+}
+
+// A cutOff is files whose every second write loses its connection, the first one too.
+type cutOff struct {
+	term.Files
+	writes int
+}
+
+func (f *cutOff) Write(ctx context.Context, w term.FileWrite) (term.FileWritten, error) {
+	if f.writes++; f.writes%2 == 1 {
+		return term.FileWritten{}, term.Errorf(term.RemoteClosed, "the connection is gone")
+	}
+	return f.Files.Write(ctx, w)
+}
+
+// TestFilesRetriedAfterAFailure: a retry writes a whole file once more after a failure, and adds to none.
+func TestFilesRetriedAfterAFailure(t *testing.T) {
+	l := filesLabOf(t, mcptest.Config{}, fsx.Limits{}, func(c mcptest.Config) *mcptest.Lab {
+		far := c.Sessions.FarFiles
+		c.Sessions.FarFiles = func(ctx context.Context, channel io.ReadWriteCloser) (term.Files, error) {
+			files, err := far(ctx, channel)
+			return &cutOff{Files: files}, err
+		}
+		return mcptest.NewLab(t, c)
+	})
+	l.Open("")
+	for _, c := range []struct {
+		how   string
+		again bool
+	}{{`"append":true`, false}, {`"non_atomic":true`, false}, {`"mode":"0600"`, true}} {
+		call := `{"action":"write","session_id":"$S","path":"x","data":"whole",` + c.how + `,"request_id":` + strconv.Quote(c.how) + `}`
+		l.Fails(mcptest.FilesTool, call, term.RemoteClosed)
+		if c.again {
+			l.OK(mcptest.FilesTool, call)
+		} else {
+			l.Fails(mcptest.FilesTool, call, term.RemoteClosed)
+			l.Call(mcptest.FilesTool, `{"action":"write","session_id":"$S","path":"y","data":""}`) // the next write fails again
+		}
+	}
 }
 
 // TestFilesLarge moves a file in the parts that calls take.
