@@ -131,6 +131,7 @@ func (c *invocation) starts() bool {
 func (c *invocation) forward(ctx context.Context, node, state string, r request) (*mcp.CallToolResult, error) {
 	call := c.s.callFor(ctx)
 	call.Tool, call.Arguments, call.Progress = c.t.Name, r.arguments, r.progress != nil
+	call.Ordered = inorder.From(ctx) != nil
 	if l := loanFrom(ctx); l != nil {
 		call.Lent = &l.lent
 	}
@@ -146,7 +147,6 @@ func (c *invocation) forward(ctx context.Context, node, state string, r request)
 	if given := term.ConsentFrom(ctx); given != nil {
 		j.given = given
 	}
-	inorder.Pass(ctx) // the other node runs its calls beside each other
 	raw, err := c.s.o.Cluster.Peers.Forward(ctx, node, call, &askedClient{ctx: ctx, srv: c.s.srv, progress: r.progress, judge: j})
 	if err != nil {
 		return nil, err
@@ -327,6 +327,10 @@ type askedClient struct {
 
 // Notify implements peers.Client. Progress gets the client's own token; without one, it is dropped.
 func (a *askedClient) Notify(method string, params json.RawMessage) {
+	if method == peers.NotePassed {
+		inorder.Pass(a.ctx)
+		return
+	}
 	fields := make(map[string]any)
 	if json.Unmarshal(params, &fields) != nil {
 		return
@@ -362,6 +366,7 @@ func (a *askedClient) elicit(ctx context.Context, params json.RawMessage) (json.
 	if err := json.Unmarshal(params, &req.Params); err != nil {
 		return nil, err
 	}
+	inorder.Pass(a.ctx) // no later call waits for a person
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(a.ctx, func() { cancel(context.Cause(a.ctx)) })()

@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/mcpapi/peers"
 	"ptyctl/mcpapi/verdict"
 	"ptyctl/term"
@@ -171,6 +172,7 @@ func (j *judge) ask(ctx context.Context, gate term.Gate, a term.Action, refusal 
 		j.mu.Unlock()
 		return term.Ruling{}, refusal
 	}
+	inorder.Pass(j.ctx) // no later call waits for a person
 	j.asking.Lock()
 	defer j.asking.Unlock()
 	v, _, err := j.c.s.questions.Consent(ctx, &j.c.Call, again{j, gate, a}, refusal)

@@ -9,6 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/identity"
 	"ptyctl/mcpapi/jsonrpc"
@@ -41,6 +42,11 @@ func (s *Server) ServePeer(ctx context.Context, call peers.Call, client peers.Cl
 		ReadOnly: call.Caller.ReadOnly, Isolated: call.Caller.Isolated, Results: identity.Results(call.Caller.Results),
 		Node: call.Caller.Node, Rules: call.Rules,
 	})
+	if call.Ordered {
+		place := inorder.Elsewhere(func() { client.Notify(peers.NotePassed, json.RawMessage("{}")) })
+		defer place.Over()
+		ctx = inorder.With(ctx, place)
+	}
 	if call.Lend != "" {
 		ctx = toolset.WithLender(ctx, s.api.lender(call.Lend, client))
 	}

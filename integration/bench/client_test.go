@@ -119,6 +119,11 @@ func (c *benchClient) deliver(a benchAnswer) {
 
 // ask sends a request with parameters in JSON and waits for its answer. Any goroutine may use it.
 func (c *benchClient) ask(method, params string) (benchAnswer, error) {
+	return c.send(method, params)()
+}
+
+// send sends a request with parameters in JSON, and returns a function that waits for its answer.
+func (c *benchClient) send(method, params string) (await func() (benchAnswer, error)) {
 	answer := make(chan benchAnswer, 1)
 	c.mu.Lock()
 	c.lastID++
@@ -136,17 +141,19 @@ func (c *benchClient) ask(method, params string) (benchAnswer, error) {
 		_, err = io.WriteString(c.in, head+params+tail)
 	}
 	c.mu.Unlock()
-	if err != nil {
-		return benchAnswer{}, err
-	}
-	select {
-	case a := <-answer:
-		if a.Error != nil {
-			return a, fmt.Errorf("%s %s: %s", method, params, a.Error.Message)
+	return func() (benchAnswer, error) {
+		if err != nil {
+			return benchAnswer{}, err
 		}
-		return a, nil
-	case <-time.After(2 * time.Minute):
-		return benchAnswer{}, fmt.Errorf("%s %s: no answer", method, params)
+		select {
+		case a := <-answer:
+			if a.Error != nil {
+				return a, fmt.Errorf("%s %s: %s", method, params, a.Error.Message)
+			}
+			return a, nil
+		case <-time.After(2 * time.Minute):
+			return benchAnswer{}, fmt.Errorf("%s %s: no answer", method, params)
+		}
 	}
 }
 

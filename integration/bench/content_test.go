@@ -76,18 +76,31 @@ func BenchmarkContent(b *testing.B) {
 			gib := float64(len(d.program)) * block * blocks / (1 << 30)
 			b.ReportMetric((benchCPU(b, p.pid)-before).Seconds()/gib, "cpu-s/GiB")
 		}
-		b.Run("write/"+tt.name, func(b *testing.B) {
+		// Calls that a client sends without waiting keep their order, because they are about one file.
+		write := func(b *testing.B, atOnce int, put string) {
 			duel(b, func() {
-				for _, call := range calls {
-					if a, err := p.ask("tools/call", call); err != nil || a.Result.IsError {
+				var awaits []func() (benchAnswer, error)
+				for i := range blocks + atOnce - 1 {
+					if i < blocks {
+						awaits = append(awaits, p.send("tools/call", calls[i]))
+					}
+					if i < atOnce-1 {
+						continue
+					}
+					if a, err := awaits[0](); err != nil || a.Result.IsError {
 						b.Fatal(err, a.Result)
 					}
+					awaits = awaits[1:]
 				}
-			}, "put "+source+" "+target)
+			}, put+" "+source+" "+target)
 			if got, err := os.Stat(target); err != nil || got.Size() != block*blocks {
 				b.Fatalf("%s: %v, %v", target, got, err)
 			}
-		})
+		}
+		b.Run("write/"+tt.name, func(b *testing.B) { write(b, 1, "put") })
+		b.Run("write/"+tt.name+"/at once", func(b *testing.B) { write(b, 4, "put") })
+		// As ptyctl does, the server answers when the file is on its disk.
+		b.Run("write/"+tt.name+"/on disk", func(b *testing.B) { write(b, 1, "put -f") })
 		b.Run("read/"+tt.name, func(b *testing.B) {
 			duel(b, func() {
 				for i := range blocks {

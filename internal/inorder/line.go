@@ -52,7 +52,9 @@ func New(about func(call json.RawMessage) []Subject) *Line { return &Line{about:
 
 // A Place is that of a call in its Line. A nil Place has no call before it or behind it.
 type Place struct {
-	line   *Line
+	line   *Line           // nil: in a line elsewhere
+	report func()          // has it pass there
+	once   sync.Once       // runs report
 	call   json.RawMessage // nil: about was read, or the call has passed
 	about  []Subject
 	before []*Place      // that the call must let pass
@@ -85,6 +87,13 @@ func (l *Line) Join(call json.RawMessage) *Place {
 	l.places = append(l.places, p)
 	return p
 }
+
+// Elsewhere returns the place of a call that waits in a line elsewhere, for example at another node, where it has let all
+// calls before it pass. Its first Pass calls report, which has it pass there. Over must follow.
+func Elsewhere(report func()) *Place { return &Place{report: report} }
+
+// Over ends the place of a call that waits elsewhere: report does not run after it.
+func (p *Place) Over() { p.once.Do(func() {}) }
 
 // read reads what the call is about, once. It requires Line.mu.
 func (p *Place) read() {
@@ -119,6 +128,10 @@ func (p *Place) Pass() {
 		return
 	}
 	l := p.line
+	if l == nil {
+		p.once.Do(p.report)
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p.gone {

@@ -151,3 +151,20 @@ func TestAlone(t *testing.T) {
 	}
 	p.Pass()
 }
+
+// A call that waits elsewhere passes there once, and not after its end.
+func TestElsewhere(t *testing.T) {
+	passed := 0
+	p := Elsewhere(func() { passed++ })
+	if err := p.Wait(t.Context(), time.Minute); err != nil {
+		t.Error(err)
+	}
+	Pass(With(t.Context(), p))
+	p.Pass()
+	if p.Over(); passed != 1 {
+		t.Errorf("it passed %d times", passed)
+	}
+	late := Elsewhere(func() { t.Error("it passed after its end") })
+	late.Over()
+	late.Pass()
+}

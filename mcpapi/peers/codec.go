@@ -25,6 +25,7 @@ func (c *Call) Encode() ([]byte, error) {
 	w.flag("watch", c.Watch)
 	w.flag("progress", c.Progress)
 	w.flag("part", c.Part)
+	w.flag("ordered", c.Ordered)
 	w.begin("caller")
 	w.name("transport")
 	jsonrpc.Quote(&w.Buffer, c.Caller.Transport)
@@ -130,6 +131,8 @@ func (c *Call) read(text json.RawMessage) bool {
 			return 7, c.Client.read(value)
 		case `"rules"`:
 			return 8, readText(value, &c.Rules)
+		case `"ordered"`:
+			return 9, readFlag(value, &c.Ordered)
 		}
 		return 0, false
 	})

@@ -14,7 +14,7 @@ func calls() []Call {
 		Caller: Caller{Transport: "http", Token: "agent", Results: "full", Node: "ams2"},
 		Client: Program{Name: "bench", Version: "1", Revision: "2025-06-18", Capabilities: json.RawMessage("{}")},
 	}
-	all := []Call{plain, {}, {URI: "ptyctl://sessions", Watch: true, Progress: true, Part: true}}
+	all := []Call{plain, {}, {URI: "ptyctl://sessions", Watch: true, Progress: true, Part: true, Ordered: true}}
 	for _, change := range []func(c *Call){
 		func(c *Call) {
 			c.Caller = Caller{

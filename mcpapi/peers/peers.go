@@ -49,6 +49,7 @@ type Call struct {
 	Trip      json.RawMessage `json:"trip,omitempty"`      // the answer to a question that was the result of this call
 	Progress  bool            `json:"progress,omitempty"`  // the client wants progress notifications
 	Part      bool            `json:"part,omitempty"`      // the result is for the node that asks, which joins it with its own
+	Ordered   bool            `json:"ordered,omitempty"`   // later calls may wait for this one: see NotePassed
 	Caller    Caller          `json:"caller"`
 	Client    Program         `json:"client"`
 
@@ -101,6 +102,10 @@ type Client interface {
 	// Ask asks a question about the call, with one of the methods below.
 	Ask(ctx context.Context, method string, params json.RawMessage) (result json.RawMessage, err error)
 }
+
+// NotePassed is the method of a notification to the node that the client is connected to: no later call can overtake this
+// one any more, which goes on.
+const NotePassed = "ptyctl/passed"
 
 // The methods of questions.
 const (
