@@ -25,7 +25,8 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.sets), Local: localTransports(cfg.Local),
 		Limits: toolset.Limits{
 			MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1),
-			ExecTimeout: cfg.Session.DefaultExecTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout,
+			WriteTimeout: cfg.Session.WriteTimeout,
+			ExecTimeout:  cfg.Session.DefaultExecTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout,
 			UnattendedExec:    cfg.Session.UnattendedExecTimeout,
 			MaxConnectTimeout: cfg.Limits.MaxConnectTimeout,
 			MaxReadBytes:      cfg.Limits.MaxReadBytes, MaxFileRead: cfg.FS.MaxReadBytes,
