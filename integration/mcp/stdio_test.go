@@ -239,7 +239,7 @@ func TestLinesThatAreNoRequests(t *testing.T) {
 		{"null id", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, -32600, "id"},
 		{"unknown method", `{"jsonrpc":"2.0","id":1,"method":"no/such"}`, -32601, "no/such"},
 		{"unknown tool", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"no_such"}}`, -32602, "no_such"},
-		{"deeply nested", strings.Repeat(`[`, 1<<20), -32700, "JSON"},
+		{"deeply nested", strings.Repeat(`[`, 1<<20), -32700, "JSON of the message is nested too deeply: at most 10000"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

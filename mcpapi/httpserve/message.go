@@ -271,6 +271,9 @@ func (e *envelope) open() *refusal {
 		return bad
 	case !jsonrpc.Valid(e.body):
 		bad := refuse(http.StatusBadRequest, "the message is not valid JSON; send one JSON object")
+		if jsonrpc.TooDeep(e.body) {
+			bad.message = jsonrpc.TooDeepText
+		}
 		bad.code = mcp.PARSE_ERROR
 		return bad
 	case text[0] == '[':

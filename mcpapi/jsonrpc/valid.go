@@ -3,6 +3,8 @@ package jsonrpc
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/segmentio/asm/ascii"
 )
@@ -25,6 +27,36 @@ func Valid(text []byte) bool {
 		return json.Valid(text)
 	}
 	return i >= 0 && afterSpace(text, i) == len(text)
+}
+
+// Deepest is the most objects and arrays in each other that Valid takes, and package encoding/json.
+const Deepest = 10_000
+
+// TooDeepText says so to the sender of a message.
+var TooDeepText = fmt.Sprintf("the JSON of the message is nested too deeply: at most %d objects and arrays may be in each other; "+
+	"send them flatter, or as a text", Deepest)
+
+// TooDeep reports whether text is not valid because it has more objects and arrays in each other than Deepest.
+func TooDeep(text []byte) bool {
+	var any json.RawMessage
+	fault, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &any))
+	if !ok {
+		return false
+	}
+	depth := 0
+	for i := 0; i < int(fault.Offset); i++ { // all before the fault is valid
+		switch text[i] {
+		case '"':
+			if i = afterString(text, i) - 1; i < 0 {
+				return false
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+	}
+	return depth > Deepest
 }
 
 // at returns a byte of text, and 0 behind its end, which JSON does not have outside of strings.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -34,6 +35,27 @@ func FuzzValid(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestTooDeep: only a text whose first fault is its depth is too deep.
+func TestTooDeep(t *testing.T) {
+	for text, want := range map[string]bool{
+		strings.Repeat("[", Deepest) + strings.Repeat("]", Deepest):     false,
+		strings.Repeat("[", Deepest+1) + strings.Repeat("]", Deepest+1): true,
+		strings.Repeat(`{"[":`, Deepest+1):                              true,
+		strings.Repeat(`[`, Deepest+1):                                  true,
+		strings.Repeat(`[`, Deepest):                                    false,
+		strings.Repeat(`[[],`, Deepest) + "[]":                          true,
+		`{"a":"` + strings.Repeat("[", 2*Deepest):                       false,
+		`{"a":"` + strings.Repeat("[", 2*Deepest) + `"`:                 false,
+		`[,` + strings.Repeat("[", 2*Deepest):                           false,
+		`{}`:                                                            false,
+		``:                                                              false,
+	} {
+		if got := TooDeep([]byte(text)); got != want {
+			t.Errorf("TooDeep(%.20q, of %d bytes) = %t, want %t", text, len(text), got, want)
+		}
+	}
 }
 
 // BenchmarkValid checks a small call and a large one, beside package encoding/json.

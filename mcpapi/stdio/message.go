@@ -40,11 +40,17 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 	case !utf8.Valid(line):
 		return bad(idIn(line), mcp.PARSE_ERROR, "message is not valid UTF-8; send JSON encoded as UTF-8")
 	case line[0] != '{' && !jsonrpc.Valid(line):
+		if jsonrpc.TooDeep(line) {
+			return bad(nil, mcp.PARSE_ERROR, jsonrpc.TooDeepText)
+		}
 		return bad(nil, mcp.PARSE_ERROR, "message is not valid JSON; send one JSON object per line")
 	case line[0] != '{':
 		return bad(nil, mcp.INVALID_REQUEST, "message is not a JSON object; send one JSON-RPC object per line")
 	}
 	if !jsonrpc.Valid(line) {
+		if jsonrpc.TooDeep(line) {
+			return bad(idIn(line), mcp.PARSE_ERROR, jsonrpc.TooDeepText)
+		}
 		return bad(
 			idIn(line),
 			mcp.PARSE_ERROR,
