@@ -22,7 +22,7 @@ func EncodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) ([]byte, error)
 		return shorter(a.Result, line), err
 	case mcp.JSONRPCError:
 		a.ID = mcp.NewRequestId(id)
-		unknownTool(&a.Error)
+		_ = unknownTool(&a.Error) || unreadableParams(&a.Error)
 		answer = a
 	case nil:
 		answer = mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Error: mcp.NewJSONRPCErrorDetails(

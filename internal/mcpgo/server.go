@@ -48,8 +48,11 @@ func (s *Server) HandleMessage(ctx context.Context, message json.RawMessage) mcp
 	return answer
 }
 
-// Unknown calls NoTool; it returns "" if NoTool is nil.
+// Unknown calls NoTool; it returns "" if NoTool is nil. Without a name, it asks for one.
 func (s *Server) Unknown(ctx context.Context, name string) string {
+	if name == "" {
+		return noToolName
+	}
 	if s.NoTool == nil {
 		return ""
 	}

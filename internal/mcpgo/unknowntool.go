@@ -49,16 +49,16 @@ const (
 	eventEnd   = "\n\n"
 )
 
-// TellTool returns an answer that mcp-go has written with an error about an unknown tool in better words: those that
-// better has for its name, or plain ones where it has none. Any other answer is returned as it is. An answer may be an
-// event of a stream.
-func TellTool(answer []byte, better func(tool string) string) []byte {
-	if !bytes.Contains(answer, []byte(saidTwice)) { // nearly all
+// Tell returns an answer that mcp-go has written with an error in better words: those that better has for the name of an
+// unknown tool, or plain ones where it has none or is nil, and plain ones for params of a wrong type. Any other answer is
+// returned as it is. An answer may be an event of a stream.
+func Tell(answer []byte, better func(tool string) string) []byte {
+	if !bytes.Contains(answer, []byte(saidTwice)) && !bytes.Contains(answer, []byte(unreadable)) { // nearly all
 		return answer
 	}
 	if data, ok := bytes.CutPrefix(answer, []byte(eventBegin)); ok {
 		if data, ok = bytes.CutSuffix(data, []byte(eventEnd)); ok {
-			line := bytes.TrimSuffix(TellTool(data, better), []byte("\n"))
+			line := bytes.TrimSuffix(Tell(data, better), []byte("\n"))
 			return slices.Concat([]byte(eventBegin), line, []byte(eventEnd))
 		}
 	}
@@ -70,12 +70,16 @@ func TellTool(answer []byte, better func(tool string) string) []byte {
 	if json.Unmarshal(answer, &e) != nil || e.Error == nil {
 		return answer
 	}
-	name, ok := UnknownTool(mcp.JSONRPCError{Error: *e.Error})
-	if !ok {
-		return answer
+	said := ""
+	if name, ok := UnknownTool(mcp.JSONRPCError{Error: *e.Error}); ok && better != nil {
+		said = better(name)
 	}
-	if e.Error.Message = better(name); e.Error.Message == "" {
-		e.Error.Message = toolError + name + toldOnce
+	switch {
+	case said != "":
+		e.Error.Message = said
+	case unknownTool(e.Error), unreadableParams(e.Error):
+	default:
+		return answer
 	}
 	line, err := jsonrpc.EncodeLine(e)
 	if err != nil {

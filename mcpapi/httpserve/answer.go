@@ -102,11 +102,9 @@ func (w *answer) writeHeaderLocked(status int) {
 // Write implements io.Writer. A response that is held back is collected in memory.
 func (w *answer) Write(p []byte) (int, error) {
 	w.flushCall()
-	if w.toCall != nil {
-		if told := mcpgo.TellTool(p, w.toCall); !bytes.Equal(told, p) {
-			_, err := w.write(told)
-			return len(p), err
-		}
+	if told := mcpgo.Tell(p, w.toCall); !bytes.Equal(told, p) {
+		_, err := w.write(told)
+		return len(p), err
 	}
 	return w.write(p)
 }
