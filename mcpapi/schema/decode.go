@@ -53,6 +53,22 @@ func (c *Checker) Decode(given []jsonrpc.Member) (any, error) {
 	return in.Interface(), nil
 }
 
+// named returns the name of the action that a call names; "" if it names none.
+func (t *Tool) named(given []jsonrpc.Member) string {
+	for _, m := range given {
+		if m.Name != "action" || m.Value[0] != '"' {
+			continue
+		}
+		name := jsonrpc.Unquoted(m.Value)
+		for _, a := range t.Actions {
+			if t.HasActions() && fold(a.Name) == fold(name) {
+				return a.Name
+			}
+		}
+	}
+	return ""
+}
+
 // ActionOf returns the action that a call is for.
 func (t *Tool) ActionOf(raw json.RawMessage) (Action, error) {
 	if err := (&Checker{t: t}).valid(raw); err != nil {
@@ -202,6 +218,9 @@ func (c *Checker) members(path string, raw json.RawMessage) ([]jsonrpc.Member, e
 	seen := make(map[string]bool, len(out))
 	for _, m := range out {
 		if seen[m.Name] {
+			if path == "" && c.action == "" { // the example is of the action that the call names
+				c.action = c.t.named(out)
+			}
 			name := join(path, Shorten(m.Name))
 			return nil, c.Invalid(name, nil, "%s is given twice; give it once", name)
 		}

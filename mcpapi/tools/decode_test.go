@@ -65,6 +65,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a key for no signal", sessionTool, `{"action":"signal","session_id":"s","signal":"Ctrl+Z"}`, "", "signal", []string{`it is a key; to type it, call ptyctl_session_io {"action":"write","key":"ctrl_z"}`}},
 		{"no signal", sessionTool, `{"action":"signal","session_id":"s","signal":"usr1"}`, "", "signal", []string{`signal "usr1" does not exist; use one of INT, TERM`}},
 		{"missing size", configTool, `{"action":"resize","session_id":"s","cols":80}`, "", "rows", []string{"rows is missing"}},
+		{"twice, of another action", sessionTool, `{"session_id":"a","session_id":"b","action":"close"}`, "", "session_id", []string{`a correct call: ptyctl_session {"action":"close"`}},
+		{"twice, of read", ioTool, `{"action":"READ","cursor":"0","cursor":"1"}`, "", "cursor", []string{`a correct call: ptyctl_session_io {"action":"read"`}},
 		{"twice", sessionTool, open(`,"port":22,"port":23`), "", "port", []string{"port is given twice"}},
 		{"twice, once null", sessionTool, open(`,"port":null,"port":23`), "", "port", []string{"port is given twice"}},
 		{"twice, escaped", sessionTool, open(`,"port":22,"p\u006frt":23`), "", "port", []string{"port is given twice"}},
