@@ -117,22 +117,51 @@ func Unquoted(quoted json.RawMessage) (text string) {
 // escaped returns the character of the \u escape that text begins with, and the length of its one or two parts. Half of
 // a surrogate pair is U+FFFD, as in package encoding/json.
 func escaped(text []byte) (r rune, n int) {
-	const length = len(`\u0000`)
-	unit := func(text []byte) rune {
-		if len(text) < length || text[0] != '\\' || text[1] != 'u' {
-			return -1
-		}
-		u, _ := strconv.ParseUint(string(text[2:length]), 16, 16) // valid, or an answer to it would say so
-		return rune(u)
-	}
 	r = unit(text)
 	if !utf16.IsSurrogate(r) {
-		return r, length
+		return r, unitLength
 	}
-	if r = utf16.DecodeRune(r, unit(text[length:])); r != utf8.RuneError {
-		return r, 2 * length
+	if r = utf16.DecodeRune(r, unit(text[unitLength:])); r != utf8.RuneError {
+		return r, 2 * unitLength
 	}
-	return r, length
+	return r, unitLength
+}
+
+// unitLength is the length of an escape of a UTF-16 unit.
+const unitLength = len(`\u0000`)
+
+// unit returns the UTF-16 unit of the escape that text begins with, -1 if it begins with none.
+func unit(text []byte) rune {
+	if len(text) < unitLength || text[0] != '\\' || text[1] != 'u' {
+		return -1
+	}
+	u, _ := strconv.ParseUint(string(text[2:unitLength]), 16, 16) // valid, or an answer to it would say so
+	return rune(u)
+}
+
+// HalfPair returns the first escape in a JSON value that is half of a surrogate pair without its other half, as it is
+// written; "" if there is none. The value must be valid. Only escapes are looked at: a long text costs one search.
+func HalfPair(value json.RawMessage) string {
+	for i := 0; ; {
+		n := bytes.Index(value[i:], []byte(`\u`))
+		if n < 0 {
+			return ""
+		}
+		i += n
+		before := 0 // an odd number of backslashes before this one makes it the second of a pair
+		for i-1-before >= 0 && value[i-1-before] == '\\' {
+			before++
+		}
+		if before%2 == 1 || value[i+len(`\u`)]|' ' != 'd' { // surrogates are U+D800 to U+DFFF
+			i += len(`\u`)
+			continue
+		}
+		r, n := escaped(value[i:])
+		if r == utf8.RuneError && utf16.IsSurrogate(unit(value[i:])) {
+			return string(value[i : i+n])
+		}
+		i += n
+	}
 }
 
 // Quote writes s as JSON, without escapes that only HTML needs.

@@ -114,3 +114,24 @@ func BenchmarkText(b *testing.B) {
 		}
 	}
 }
+
+// TestHalfPair: half of a surrogate pair is found, however it is written, and nothing else is.
+func TestHalfPair(t *testing.T) {
+	for text, want := range map[string]string{
+		`"\ud83d"`:                           `\ud83d`,
+		`"a\uD83Dx\n"`:                       `\uD83D`,
+		`"\ude00\ud83d"`:                     `\ude00`,
+		`"\ud83d\ude00\udfff"`:               `\udfff`,
+		`["a","\u0041\ud83d\u0041"]`:         `\ud83d`,
+		`"\\\ud83d"`:                         `\ud83d`,
+		`{"a":"\ud83d\ude00 \ufffd \u00e4"}`: "",
+		`"\\ud83d"`:                          "",
+		`"\\\\ud83d and \\u"`:                "",
+		`"plain \n\t text"`:                  "",
+		`7`:                                  "",
+	} {
+		if got := HalfPair([]byte(text)); got != want {
+			t.Errorf("HalfPair(%s) = %q, want %q", text, got, want)
+		}
+	}
+}

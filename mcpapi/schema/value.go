@@ -21,6 +21,9 @@ func (c *Checker) value(path string, f *Field, raw json.RawMessage, into reflect
 		into = into.Elem()
 	}
 	if !c.exact {
+		if err := c.whole(path, f, raw); err != nil {
+			return err
+		}
 		raw = f.meant(raw)
 	}
 	wrong := func(want string) error {
@@ -93,6 +96,20 @@ func (c *Checker) value(path string, f *Field, raw json.RawMessage, into reflect
 		return c.objects(path, f, raw, into)
 	}
 	return nil
+}
+
+// whole refuses text with half of a surrogate pair, which would become U+FFFD and be typed, or written to a file, so. The
+// contracts of other programs have that character.
+func (c *Checker) whole(path string, f *Field, raw json.RawMessage) error {
+	if raw[0] != '"' && (f.Kind == KindObject || f.Kind == KindObjects) { // their values are checked by themselves
+		return nil
+	}
+	half := jsonrpc.HalfPair(raw)
+	if half == "" {
+		return nil
+	}
+	return c.Invalid(path, nil, `%s has %s, which is half of a surrogate pair and no character; send both halves, such as `+
+		`\ud83d\ude00, or the character itself`, path, half)
 }
 
 // objects reads an array of objects. An error names the element, for example steps[1].key.
