@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 
@@ -36,6 +37,10 @@ func fault(op, path string, err error) error {
 		return e
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, why = term.NotFound, "no such file; list its folder for the names there"
+		if op == opWrite { // the file itself need not be there; /proc, for example, takes no new one
+			why = "its folder does not exist, or takes no new files; make the folder first (mkdir -p in a command), " +
+				"or write elsewhere"
+		}
 		if fromHome(path) {
 			why = "no such file, as ~ is not expanded; give an absolute path"
 		}
@@ -129,6 +134,17 @@ func checkPath(op, path string) error {
 		return invalid(op, "path contains a NUL byte, which is not possible in a path")
 	case len(path) > maxPath:
 		return invalid(op, "path has %d bytes, and may have %d", len(path), maxPath)
+	}
+	return nil
+}
+
+// checkFile refuses the path of a file to write that no system accepts, or that is one of a folder.
+func checkFile(path string) error {
+	if err := checkPath(opWrite, path); err != nil {
+		return err
+	}
+	if os.IsPathSeparator(path[len(path)-1]) {
+		return invalid(opWrite, "%s ends with a slash, so it names a folder; give the path of a file", quote(path))
 	}
 	return nil
 }

@@ -18,6 +18,9 @@ func (l *Local) Write(ctx context.Context, w term.FileWrite) (term.FileWritten, 
 		return term.FileWritten{}, err
 	}
 	p, err := l.find(opWrite, w.Path, true)
+	if err == nil { // a path outside of the roots is denied first
+		err = checkFile(w.Path)
+	}
 	if err != nil {
 		return term.FileWritten{}, err
 	}

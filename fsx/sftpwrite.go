@@ -23,7 +23,7 @@ const (
 // something else.
 func (s *SFTP) Write(ctx context.Context, w term.FileWrite) (out term.FileWritten, err error) {
 	if err = s.limits.write(w); err == nil {
-		err = checkPath(opWrite, w.Path)
+		err = checkFile(w.Path)
 	}
 	if err != nil {
 		return out, err
