@@ -4,12 +4,11 @@ package ptyx
 
 import (
 	"context"
-	"errors"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
+	"ptyctl/internal/ptypair"
 	"ptyctl/term"
 )
 
@@ -26,11 +25,11 @@ type Terminal struct {
 func startTerminal(c command, size term.PTY) (*Terminal, error) {
 	master, tty, err := openPTY(size.Cols, size.Rows)
 	if err != nil {
-		if errors.Is(err, syscall.ENOSPC) { // devpts has no number left
+		if ptypair.Exhausted(err) {
 			return nil, &term.Error{
 				Op: "open", Kind: term.LimitExceeded, Reason: term.ReasonTerminals, Err: err,
 				Msg:    "the system has no pseudo-terminal left",
-				Advice: "close one, or raise kernel.pty.max",
+				Advice: "close one, or raise " + ptypair.Setting(),
 				Facts:  term.Facts{term.LimitReached{Limit: term.LimitTerminals}},
 			}
 		}

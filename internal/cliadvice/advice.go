@@ -72,7 +72,7 @@ var byReason = map[term.Reason]string{
 	term.ReasonDescriptors:  "close sessions that are not needed, or raise the limit of open files",
 	term.ReasonTasks:        "end programs that are not needed, or raise the limit of processes of the user or container",
 	term.ReasonMemory:       "close sessions and end programs that are not needed, or raise the container's memory limit",
-	term.ReasonTerminals:    "close terminals that are not needed, or raise kernel.pty.max",
+	term.ReasonTerminals:    "close terminals that are not needed, or raise their limit (kernel.pty.max on Linux)",
 	term.ReasonCommandsOnly: "run commands with ptyctl exec",
 	term.ReasonPTYRefused:   "run commands with ptyctl exec",
 
