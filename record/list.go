@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,10 +117,13 @@ func Find(dir, id string) (string, error) {
 			id = filepath.Join(dir, id)
 		}
 		_, err := os.Stat(id)
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
+			err = fmt.Errorf("%s: %w", id, p.Err)
+		}
 		return id, err
 	}
 	if dir == "" {
-		return "", fmt.Errorf("%q names no file, and there is no folder of recordings", id)
+		return "", fmt.Errorf("%q names no file, and there is no folder of recordings to search", id)
 	}
 	all, err := recordings(dir)
 	if err != nil {

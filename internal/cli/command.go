@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -139,7 +138,7 @@ func (c *Context) parse(words []string) error {
 		words = append([]string{"--"}, words...)
 	}
 	if err := c.set.Parse(words); err != nil {
-		return err
+		return c.Command.plainly(err)
 	}
 	for _, f := range c.Command.Flags {
 		given := ""
@@ -147,7 +146,7 @@ func (c *Context) parse(words []string) error {
 			switch {
 			case !isSet(c.set, name):
 			case given != "":
-				return errors.New("cannot use two forms of the same flag: " + name + " " + given)
+				return fmt.Errorf("%s and %s are the same flag; give one of them", dashed(given), dashed(name))
 			default:
 				given = name
 			}

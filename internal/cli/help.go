@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoTopic is the error of help about a command that does not exist.
-var ErrNoTopic = errors.New("no help topic for")
+var ErrNoTopic = errors.New("there is no help")
 
 // helpFlag is a flag of every command.
 var helpFlag = &BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "show help"}
@@ -23,9 +23,12 @@ func helpCommand() *Command {
 		Action: func(c *Context) error {
 			command := c.parent.Command
 			for _, topic := range c.Args() {
-				if command = commandNamed(command.Subcommands, topic); command == nil {
-					return fmt.Errorf("%w '%s'", ErrNoTopic, topic)
+				sub := commandNamed(command.Subcommands, topic)
+				if sub == nil {
+					return fmt.Errorf("%w, because %s has no command %q; %[2]s --help shows what there is", ErrNoTopic,
+						command.HelpName, topic)
 				}
+				command = sub
 				command.setUp()
 			}
 			return c.App.showHelp(command)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"ptyctl/control"
@@ -66,13 +68,31 @@ func Connect(ctx context.Context, o Options) (found Processes, unreached, err er
 	case len(found) > 0:
 		return found, unreached, nil
 	case unreached != nil:
-		return nil, nil, unreached
+		return nil, nil, o.nobody(unreached)
 	}
 	return nil, nil, term.Errorf(
 		term.ConnectFailed,
 		"no ptyctl of yours is running with a control socket; one is started by an MCP client, "+
 			"or by ptyctl mcp (control_mode disabled turns its socket off)",
 	)
+}
+
+// nobody says that the process that is meant does not run, if that is why it was not reached.
+func (o *Options) nobody(err error) error {
+	missing, refused := errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED)
+	switch {
+	case !missing && !refused || o.All():
+		return err
+	case o.Path == "":
+		return &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("no ptyctl of yours with a control socket "+
+			"has the process id %d; leave --pid out to reach those that run", o.PID)}
+	}
+	why := "there is no such file"
+	if refused {
+		why = "the one that made the socket has ended"
+	}
+	return &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf(
+		"no ptyctl listens at %s, because %s; leave --socket out to reach those that run", o.Path, why)}
 }
 
 // Dial connects to the process at one socket.

@@ -64,9 +64,13 @@ func ordered(app *cli.App, words []string) []string {
 			return words
 		}
 		flags = append(flags, words[i])
-		if f.TakesValue() && !strings.Contains(words[i], "=") && i+1 < end {
+		switch {
+		case !f.TakesValue() || strings.Contains(words[i], "="):
+		case i+1 < end:
 			i++
 			flags = append(flags, words[i])
+		case end == len(words): // no other word is its value
+			return slices.Concat(words[:begin], flags)
 		}
 	}
 	return slices.Concat(words[:begin], flags, others, words[end:])
@@ -150,7 +154,7 @@ func misplaced(c *cli.Context, words []string) error {
 		}
 		f := flagNamed(c.Command, w)
 		if f == nil {
-			return usageError{fmt.Errorf("%s has no flag %q; the order is %s", c.Command.HelpName, w, usageLine(c))}
+			return usageError{fmt.Errorf("%w; the order is %s", unknownFlag(c.Command, w), usageLine(c))}
 		}
 		flags = append(flags, w)
 		if f.TakesValue() && !strings.Contains(w, "=") && i+1 < len(words) {
@@ -161,6 +165,21 @@ func misplaced(c *cli.Context, words []string) error {
 	given := c.Parent().Args().Tail() // of this command, as they were typed
 	right := slices.Concat(given[:len(given)-c.NArg()], flags, others)
 	return usageError{fmt.Errorf("flags go before the arguments: %s %s", c.Command.HelpName, quote.Show(right))}
+}
+
+// unknownFlag is the error about a flag that the command does not have. It names the one whose value has that name: -n
+// LINES is often meant by --lines.
+func unknownFlag(command *cli.Command, word string) error {
+	name, _, _ := strings.Cut(word, "=")
+	meant := strings.ToUpper(strings.TrimLeft(name, "-"))
+	for _, f := range command.Flags {
+		if _, value, ok := strings.Cut(f.GetUsage(), "`"); ok && f.TakesValue() && strings.HasPrefix(value, meant+"`") {
+			flag := f.Names()[0]
+			return fmt.Errorf("%s has no flag %s; it has %s %s", command.HelpName, name,
+				strings.Repeat("-", min(len(flag), 2))+flag, meant)
+		}
+	}
+	return fmt.Errorf("%s has no flag %s", command.HelpName, name)
 }
 
 // flagNamed returns the flag of a command that a word such as --name=value names, or nil.

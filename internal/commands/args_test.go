@@ -23,7 +23,7 @@ func TestOrdered(t *testing.T) {
 		"tail ID -n 5":                   "tail -n 5 ID",
 		"tail ID -f -n=5 --pid 3":        "tail -f -n=5 --pid 3 ID",
 		"tail -f ID":                     "tail -f ID",
-		"tail ID -n":                     "tail -n ID",
+		"tail ID -n":                     "tail -n", // which lacks its value
 		"tail ID --nosuch -f":            "tail ID --nosuch -f",
 		"exec web1 -p 22 -- ls -p -l":    "exec -p 22 web1 -- ls -p -l",
 		"exec web1 ls -p 1":              "exec web1 ls -p 1",

@@ -14,6 +14,7 @@ import (
 	"ptyctl/internal/cli"
 
 	"ptyctl/internal/client"
+	"ptyctl/quote"
 )
 
 // maxCall bounds the arguments that are read from stdin.
@@ -34,6 +35,10 @@ func callCommand() *cli.Command {
 
 func runCall(c *cli.Context) error {
 	args := c.Args()
+	if len(args) == 1 && !isFlag(args[0]) {
+		return usageError{fmt.Errorf("the arguments of the tool are missing, a JSON object: "+
+			"ptyctl call %s '{\"action\":\"list\"}', or - to read them from stdin", quote.Show(args))}
+	}
 	if len(args) != 2 || args[1] != "-" {
 		var err error
 		if args, err = arguments(c, 2, 2); err != nil {

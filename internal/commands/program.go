@@ -199,7 +199,7 @@ func group(c *cli.Command) *cli.Command {
 // wrongFlag makes the error of a line with a wrong flag.
 func wrongFlag(c *cli.Context, err error) error {
 	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok { // it has lost a dash
-		err = fmt.Errorf("%s has no flag %s", c.Command.HelpName, "-"+strings.Repeat("-", min(len(name)-1, 1))+name)
+		err = unknownFlag(c.Command, "-"+strings.Repeat("-", min(len(name)-1, 1))+name)
 	}
 	return usageError{fmt.Errorf("%w; see %s --help", err, c.Command.HelpName)}
 }

@@ -116,8 +116,12 @@ func recordingPaths(c *cli.Context, words []string) (paths []string, err error) 
 	}
 	for _, w := range words {
 		path, err := record.Find(dir, w)
-		if err != nil {
-			return nil, err
+		switch {
+		case err == nil:
+		case dir == "":
+			return nil, fmt.Errorf("%w; give the path of a recording, or its folder by --dir or record.dir", err)
+		default:
+			return nil, fmt.Errorf("%w; ptyctl recordings list shows those that there are", err)
 		}
 		paths = append(paths, path)
 	}
