@@ -245,9 +245,9 @@ func TestTail(t *testing.T) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 	p := h.AtTerminal(t, "tail", "--config", h.Config, "-n", "2", "-f", id)
-	p.Sees(`n50\r+\n\$ $`)
+	p.Sees(`n50\r\n\$ $`)
 	c.Enter(t, id, "echo mo''re\r", `more\n`)
-	p.Sees(`more\r+\n`)
+	p.Sees(`more\r\n`)
 	c.Close(t, id)
 	p.Leaves(0)
 	if strings.Contains(p.Text(), "n49") {

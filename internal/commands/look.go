@@ -51,6 +51,9 @@ func runAttach(c *cli.Context, s client.Session) error {
 		defer stop()
 	}
 	if !c.Bool("take") {
+		if !o.Raw && !tty.IsTerminal(os.Stdin) { // stdout is in no raw mode then
+			o.Out = tty.WithoutReturns(o.Out, os.Stdout)
+		}
 		return attach.Watch(ctx, s, o)
 	}
 	if !tty.IsTerminal(os.Stdin) {
@@ -80,8 +83,12 @@ func tailCommand() *cli.Command {
 }
 
 func runTail(c *cli.Context, s client.Session) error {
+	out := c.App.Writer
+	if !c.Bool("raw") {
+		out = tty.WithoutReturns(out, os.Stdout)
+	}
 	return attach.Tail(c.Context, s, attach.TailOptions{
-		Out: c.App.Writer, Lines: c.Int("n"), Follow: c.Bool("f"), Raw: c.Bool("raw"),
+		Out: out, Lines: c.Int("n"), Follow: c.Bool("f"), Raw: c.Bool("raw"),
 	})
 }
 

@@ -73,5 +73,6 @@ func runReplay(c *cli.Context) error {
 		o.Keys = tty.Keys(os.Stdin, ctx.Done())
 		return replay.Run(ctx, p, o)
 	}
+	o.Out = tty.WithoutReturns(o.Out, os.Stdout)
 	return replay.Run(c.Context, p, o)
 }
