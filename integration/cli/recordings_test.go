@@ -203,3 +203,30 @@ func TestRecordingsInterrupted(t *testing.T) {
 		_ = in.Close()
 	}
 }
+
+// TestReplayTooLarge: a person learns that their terminal is too small before the recording draws over it.
+func TestReplayTooLarge(t *testing.T) {
+	h := lab.NewHome(t)
+	path := filepath.Join(h.Dir, "large.cast")
+	h.Write(t, path, `{"version":3,"term":{"cols":100,"rows":30}}`+"\n"+`[0, "o", "the recording"]`+"\n")
+	for _, tt := range []struct {
+		keys string
+		size int // columns of the terminal, after the notice; 0: as before
+		show bool
+	}{{keys: "x", show: true}, {keys: "q"}, {keys: "\x03"}, {size: 120, show: true}} {
+		p := h.AtTerminal(t, "replay", path)
+		p.Sees(`the recording is 100x30, and this terminal 80x24: enlarge it to see all; any key begins, q ends\r\n`)
+		if strings.Contains(p.Text(), "the recording\r") {
+			t.Errorf("the recording begins before the notice is read: %q", p.Text())
+		}
+		if tt.size > 0 {
+			p.Resize(tt.size, 40)
+		}
+		p.Types(tt.keys)
+		p.Leaves(0)
+		p.WantSane()
+		if shown := strings.Contains(p.Text(), "the recording\x1b") || strings.HasSuffix(p.Text(), "the recording\r\n"); shown != tt.show {
+			t.Errorf("keys %q, size %d: the recording was shown: %t, want %t: %q", tt.keys, tt.size, shown, tt.show, p.Text())
+		}
+	}
+}

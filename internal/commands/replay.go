@@ -1,8 +1,10 @@
 package commands
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"ptyctl/internal/cli"
 
@@ -58,11 +60,6 @@ func runReplay(c *cli.Context) error {
 	}
 	o := replay.Options{Out: c.App.Writer, Speed: c.Float64("speed"), Idle: c.Duration("idle")}
 	if tty.IsTerminal(os.Stdin) && tty.IsTerminal(os.Stdout) {
-		size := p.Header().Term
-		if cols, rows := tty.Size(os.Stdout); cols > 0 && (cols < size.Cols || rows < size.Rows) {
-			defer fmt.Fprintf(os.Stderr, "ptyctl: the recording is %dx%d, and this terminal %dx%d: enlarge it to see all\n",
-				size.Cols, size.Rows, cols, rows)
-		}
 		restore, err := tty.RawMode(os.Stdin)
 		if err != nil {
 			return err
@@ -71,8 +68,46 @@ func runReplay(c *cli.Context) error {
 		ctx, noHangUp := tty.UntilHangUp(c.Context)
 		defer noHangUp()
 		o.Keys = tty.Keys(os.Stdin, ctx.Done())
+		if !fitted(ctx, p.Header().Term.Cols, p.Header().Term.Rows, o.Keys) {
+			return nil
+		}
 		return replay.Run(ctx, p, o)
 	}
 	o.Out = tty.WithoutReturns(o.Out, os.Stdout)
 	return replay.Run(c.Context, p, o)
+}
+
+// smallPause is how long a replay waits for a person whose terminal is too small for it.
+const smallPause = 5 * time.Second
+
+// fitted says that the terminal is too small for a recording, and waits until it is enlarged, a key is pressed, or
+// smallPause is over: the recording draws over the notice. It reports whether the replay is to begin.
+func fitted(ctx context.Context, cols, rows int, keys <-chan []byte) bool {
+	fits := func() bool {
+		c, r := tty.Size(os.Stdout)
+		return c == 0 || c >= cols && r >= rows // 0: not known
+	}
+	if fits() {
+		return true
+	}
+	changed, noMore := tty.Resized()
+	defer noMore()
+	c, r := tty.Size(os.Stdout)
+	fmt.Fprintf(os.Stderr, "ptyctl: the recording is %dx%d, and this terminal %dx%d: enlarge it to see all; "+
+		"any key begins, q ends\r\n", cols, rows, c, r)
+	over := time.NewTimer(smallPause)
+	defer over.Stop()
+	for !fits() {
+		select {
+		case key, ok := <-keys:
+			return !ok || !replay.Ends(string(key))
+		case <-changed:
+			over.Reset(smallPause) // it is being enlarged
+		case <-over.C:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }

@@ -116,11 +116,21 @@ func (s *show) step(ctx context.Context, timer *time.Timer) error {
 	return err
 }
 
-// key obeys a key.
-func (s *show) key(key string) error {
+// Ends reports whether a key ends a replay.
+func Ends(key string) bool {
 	switch key {
 	case "q", "\x03", "\x04", "\x1b":
+		return true
+	}
+	return false
+}
+
+// key obeys a key.
+func (s *show) key(key string) error {
+	if Ends(key) {
 		return errQuit
+	}
+	switch key {
 	case " ":
 		s.paused = !s.paused
 		return nil
