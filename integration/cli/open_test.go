@@ -152,6 +152,39 @@ func TestOpenAsks(t *testing.T) {
 	lab.Eventually(t, "the end of every connection", func() bool { return s.Stats().Open == 0 })
 }
 
+// A person who leaves a login without an answer is told whether the question stays open.
+func TestOpenLeft(t *testing.T) {
+	s := lab.ServeSSH(t, sshserver.Config{KeyboardInteractive: func(_ string, ask ssh.KeyboardInteractiveChallenge) error {
+		_, err := ask("", "", []string{"Password: "}, []bool{false})
+		return errors.Join(err, errWrongAnswer)
+	}})
+	h := lab.NewHome(t, "[server.control]", `control_mode = "readwrite"`)
+	c := h.Connect(t)
+	where := fmt.Sprintf("alice@127.0.0.1:%d", s.Port())
+	for _, keep := range []bool{false, true} {
+		args := []string{"open", "--config", h.Config, "--host-key", "accept_new"}
+		if keep {
+			args = append(args, "--keep")
+		}
+		p := h.AtTerminal(t, append(args, where)...)
+		p.Sees("Password: $")
+		p.Types("not-the-password\r")
+		p.Sees(`(?s)Password: .*Password: $`)
+		p.Types("\x03")
+		p.Leaves(255)
+		stdout, _, _ := h.Run(t, "answer", "--config", h.Config, "--list")
+		if keep {
+			p.Sees(`left without an answer; the question stays open: ptyctl answer (\S+) answers it`)
+		} else {
+			p.Sees("left without an answer, so the login is given up")
+		}
+		if open := strings.Contains(stdout, "Password"); open != keep {
+			t.Errorf("with --keep: %t; the questions that wait are %q", keep, stdout)
+		}
+	}
+	c.Finish()
+}
+
 // Stepping in from a script is the agent's own calls.
 func TestCallByHand(t *testing.T) {
 	s := lab.StartSSHD(t)

@@ -177,7 +177,7 @@ func (p *Person) ask(ctx context.Context, id string, q *client.Question) (string
 	text := strings.TrimSpace(tty.Printable(q.Text)) + " "
 	fmt.Fprintf(p.out, "[ptyctl: %s: %s asks (%s)]\n", tty.Printable(id), tty.Printable(who), tty.Printable(q.Kind))
 	answer, err := p.read(ctx, text, q.Echo)
-	if err != nil && !errors.Is(err, errLeft) && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, ErrLeft) && ctx.Err() == nil {
 		return "", fmt.Errorf(
 			"there is no answer to the question of %s (%s): %w; run this at a terminal, or log in with a key",
 			tty.Printable(who),
@@ -201,8 +201,8 @@ func (p *Person) read(ctx context.Context, text string, echo bool) (string, erro
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// errLeft is why a question stays open: ctrl-c, or ctrl-d.
-var errLeft = errors.New("left without an answer; the question stays open")
+// ErrLeft is why a question stays open: ctrl-c, or ctrl-d. It ends with its session.
+var ErrLeft = errors.New("left without an answer; the question stays open")
 
 // askTerminal asks at a terminal. The terminal does not echo keys, not even those typed before the question is seen.
 func (p *Person) askTerminal(ctx context.Context, text string, echo bool) (string, error) {
@@ -241,7 +241,7 @@ func (p *Person) askTerminal(ctx context.Context, text string, echo bool) (strin
 	case l := <-read:
 		if errors.Is(l.err, io.EOF) {
 			fmt.Fprint(p.out, "\r\n")
-			return "", errLeft
+			return "", ErrLeft
 		}
 		return l.text, l.err
 	case <-ctx.Done():

@@ -128,6 +128,12 @@ func Open(
 	}
 	a := &attach.Attachment{Client: on, ID: out.SessionID}
 	err := a.Login(ctx, person)
+	switch left := errors.Is(err, attach.ErrLeft); {
+	case left && h.Kept:
+		err = fmt.Errorf("%w: ptyctl answer %s answers it", err, tty.Printable(a.ID))
+	case left: // the session ends with the command
+		err = errors.New("left without an answer, so the login is given up")
+	}
 	// The person has asked for a host, and knows no session.
 	if ended, ok := errors.AsType[*attach.EndedError](err); ok {
 		err = errors.New(strings.TrimPrefix(ended.Reason, "open: "))
