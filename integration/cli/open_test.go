@@ -68,7 +68,7 @@ func TestExecByHand(t *testing.T) {
 		t.Errorf("status %d, %q", status, stderr)
 	}
 	t.Run("ctrl-c", func(t *testing.T) {
-		p := h.AtTerminal(t, "exec", "--config", h.Config, where, "--", "echo here; sleep 1000")
+		p := h.AtTerminal(t, "exec", "--config", h.Config, where, "--", "echo here; sleep 60")
 		p.Sees("here")
 		p.Types("\x03")
 		p.Leaves(130)

@@ -38,8 +38,8 @@ var TooDeepText = fmt.Sprintf("the JSON of the message is nested too deeply: at 
 
 // TooDeep reports whether text is not valid because it has more objects and arrays in each other than Deepest.
 func TooDeep(text []byte) bool {
-	var any json.RawMessage
-	fault, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &any))
+	var value json.RawMessage
+	fault, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &value))
 	if !ok {
 		return false
 	}
