@@ -72,6 +72,7 @@ type ExecRequest struct {
 type lineForm struct {
 	asWrites   bool  // its lines are judged and recorded as writes, each for itself; else all are, as this command
 	writtenFor Class // the shell that it is written for; empty: as the caller gave it
+	judgedFor  Class // the shell for which the Gate has judged it; empty: the Gate has not asked for the shell
 }
 
 // DoneReason is the reason for the end of an exec, or of the wait for it.
@@ -219,7 +220,12 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 		Dir:     dir,
 		Env:     r.Env,
 		Input:   inputOf(r),
-		FarSide: s.shells.reads(lane, *r),
+	}
+	if reads := s.shells.reads(lane, *r); reads != nil {
+		a.FarSide = func(ctx context.Context) string {
+			r.line.judgedFor = Class(reads(ctx))
+			return string(r.line.judgedFor)
+		}
 	}
 	var wanted term.SecretRequest
 	if r.Secret.Name != "" {

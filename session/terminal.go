@@ -35,8 +35,8 @@ func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*r
 	}
 	expect, by := s.Expect().with(r.Expect), term.ActorFrom(ctx)
 	c, err := s.lane.Prepare(ctx, lane.Request{
-		Command: r.Command, WrittenFor: r.line.writtenFor, Asked: r.Class, Expected: expect.Class, Pace: r.Pace,
-		Errors: expect.Errors,
+		Command: r.Command, WrittenFor: r.line.writtenFor, JudgedFor: r.line.judgedFor,
+		Asked: r.Class, Expected: expect.Class, Pace: r.Pace, Errors: expect.Errors,
 		Prompt: expect.Prompt, Pagers: expect.Pagers, AutoPage: expect.AutoPage,
 		NoMarker: r.NoMarker, MarkerPrefix: r.MarkerPrefix, MarkerSuffix: r.MarkerSuffix, Idle: r.Idle,
 		QuietLine: s.o.QuietLine, Timeout: r.Timeout, Wait: r.Wait, Queue: r.Queue,

@@ -59,6 +59,7 @@ const (
 	ReasonHalfTyped       Reason = "typed text stands in the last line"
 	ReasonQuestionChanged Reason = "the terminal has changed while a secret was fetched"
 	ReasonContinuation    Reason = "the last line may ask for the rest of a command"
+	ReasonOtherShell      Reason = "another shell has the terminal than the one the line was made for"
 	ReasonCustomMarker    Reason = "the shell cannot print a custom marker"
 	ReasonNoChannelLane   Reason = "the session has no channel lane"
 )

@@ -148,7 +148,7 @@ func runAtPrompt(t *testing.T, s *session.Session, p promptRow, far bool) {
 	}
 
 	r, err = s.Exec(t.Context(), session.ExecRequest{
-		Command: "env PS1='me@nest:\\w\\$ ' bash --norc", Lane: session.LaneTerminal, Timeout: patient,
+		Command: "env PS1='me@nest:\\w\\$ ' bash --norc", Lane: session.LaneTerminal, Timeout: time.Minute, Wait: patient,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,44 @@ func runAtPrompt(t *testing.T, s *session.Session, p promptRow, far bool) {
 	exec("nested", "echo $BASH_SUBSHELL two", "0 two\n")
 	exec("nested, again", "cd /; pwd", "/\n")
 	write("exit\r")
+	// On a busy machine the nested shell may show nothing for longer than settle waits, and then end.
+	if r, err = s.ContinueExec(t.Context(), r.ID, session.ContinueRequest{Wait: patient}); err != nil || !r.Exit.Known {
+		t.Fatalf("the nested shell, left: %s, %v; the last line is %q", r.Done, err, s.LastLine())
+	}
 	exec("back", "pwd", "/usr\n")
+}
+
+// TestShellLeftSlowly leaves a shell that shows nothing for a second before it ends. A command of that time is typed to
+// the shell around it, in the form of that one.
+func TestShellLeftSlowly(t *testing.T) {
+	t.Parallel()
+	for _, p := range promptRows {
+		if p.name != "fish" && (p.name != "tcsh" || !allPrompts) {
+			continue
+		}
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			s := p.open(t, true)
+			exec := func(command string) session.ExecResult {
+				r, err := s.Exec(t.Context(),
+					session.ExecRequest{Command: command, Lane: session.LaneTerminal, Timeout: time.Minute, Wait: patient})
+				if err != nil {
+					t.Fatalf("%q: %v; the last line is %q", command, err, s.LastLine())
+				}
+				return r
+			}
+			exec("cd /usr")
+			if r := exec("env PS1='me@nest:\\w\\$ ' bash --norc"); r.WaitingFor == nil || r.WaitingFor.Kind != prompt.Command {
+				t.Fatalf("a nested shell: %s, waiting for %+v", r.Done, r.WaitingFor)
+			}
+			exec("trap 'sleep 1' EXIT")
+			lab.TypeUntil(t, s, "exit\r", `exit\r\n[^\n]*exit\r\n`)
+			if r := exec("pwd"); string(r.Stdout.Bytes()) != "/usr\n" || !r.Exit.Known || r.Exit.Code != 0 {
+				t.Errorf("while the nested shell ends: %q, %s, %+v; the terminal shows %.600q", r.Stdout.Bytes(), r.Done, r.Exit,
+					lab.Screenful(s))
+			}
+		})
+	}
 }
 
 // wantRefusal wants a command to be refused with advice that names a pattern.

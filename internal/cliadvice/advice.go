@@ -40,6 +40,7 @@ var byReason = map[term.Reason]string{
 	term.ReasonUnsurePrompt:  openInstead,
 	term.ReasonHalfTyped:     openInstead,
 	term.ReasonContinuation:  openInstead,
+	term.ReasonOtherShell:    "run it again",
 	term.ReasonDevicePrompt:  "name the device family with --profile (ptyctl profiles lists them), or " + openInstead,
 	term.ReasonNoChannelLane: "leave --lane out, or give --lane terminal",
 	term.ReasonTypeInstead:   "give --lane terminal, or " + openInstead,

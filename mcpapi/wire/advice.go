@@ -168,6 +168,7 @@ var advice = map[term.Reason]string{
 	term.ReasonContinuation:    "key ctrl_c gives an unfinished command up; " + ifPrompt + typeInstead,
 	term.ReasonFullScreen: "press the key that ends the program; if it is gone and has left its screen on, write " +
 		`"reset\n"; or ` + typeInstead,
+	term.ReasonOtherShell:   "call again",
 	term.ReasonCustomMarker: "leave rc_mode out",
 
 	term.ReasonNoChannelLane: "use lane terminal",

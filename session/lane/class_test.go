@@ -3,6 +3,7 @@ package lane_test
 import (
 	"context"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -114,4 +115,103 @@ func TestNoStatusIsNoShell(t *testing.T) {
 			}
 		})
 	}
+}
+
+// nestedEnd matches a line with a marker, as a POSIX shell or fish gets it: its nonce.
+var nestedEnd = regexp.MustCompile(`^ printf '\\036S=%s\\037\\n' (\w+); [^\r]*\r`)
+
+// takeLine returns the next line that was typed, and the nonce of its marker.
+func takeLine(t *testing.T, far io.Reader) (line, nonce string) {
+	t.Helper()
+	for !strings.HasSuffix(line, "\r") {
+		line += take(t, far, 1)
+	}
+	if m := nestedEnd.FindStringSubmatch(line); m != nil {
+		nonce = m[1]
+	}
+	return line, nonce
+}
+
+// A shell that was left takes a while to go, and shows nothing then. A command of that time is typed when the shell
+// around it is at its prompt, and in the form of that shell: another form stays in fish's editor.
+func TestClassOfTheShellThatIsBack(t *testing.T) {
+	const fishPrompt = "me@host ~> "
+	end := func(nonce string) string { return "\x1eRC=0\x1f\r\nPTYCTL_RC_" + nonce + "=0:END_" + nonce + "\r\n" }
+	// leave starts bash in fish and has a caller leave it; back shows the marker and the prompt of fish.
+	leave := func(t *testing.T, s *session.Session, far io.ReadWriter) (back func()) {
+		t.Helper()
+		put(t, far, fishPrompt)
+		began := make(chan session.ExecResult, 1)
+		go func() {
+			began <- run(t, s, session.ExecRequest{Command: "bash --norc", Lane: session.LaneTerminal, Timeout: time.Hour})
+		}()
+		line, nonce := takeLine(t, far)
+		if !strings.Contains(line, "$status") {
+			t.Fatalf("typed %q to fish", line)
+		}
+		put(t, far, line+"\n\x1eS="+nonce+"\x1f\r\nbash-5.2$ ")
+		if r := <-began; r.WaitingFor == nil || r.WaitingFor.Kind != "prompt" {
+			t.Fatalf("bash within fish: %s, waiting for %+v", r.Done, r.WaitingFor)
+		}
+		go func() {
+			began <- run(t, s, session.ExecRequest{Command: "cd /usr", Lane: session.LaneTerminal, Timeout: time.Hour})
+		}()
+		line, within := takeLine(t, far)
+		if strings.Contains(line, "$status") {
+			t.Fatalf("typed %q to bash", line)
+		}
+		put(t, far, line+"\n\x1eS="+within+"\x1f\r\n"+end(within)+"bash-5.2$ ")
+		wantMarker(t, <-began, "", 0)
+		typeIn(t, s, "exit\r")
+		take(t, far, len("exit\r"))
+		put(t, far, "exit\r\nexit\r\n")
+		return func() {
+			put(t, far, end(nonce))
+			put(t, far, fishPrompt)
+		}
+	}
+	for _, wait := range []time.Duration{0, 500 * time.Millisecond, 2 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s, far := shellNamed(t, "/usr/bin/fish")
+			back := leave(t, s, far)
+			got := make(chan session.ExecResult, 1)
+			go func() {
+				got <- run(t, s, session.ExecRequest{Command: "pwd", Lane: session.LaneTerminal, Timeout: 10 * time.Second})
+			}()
+			time.Sleep(wait)
+			back()
+			line, nonce := takeLine(t, far)
+			if !strings.Contains(line, "$status") {
+				t.Errorf("fish back after %v: typed %q, want the form of fish", wait, line)
+			}
+			put(t, far, "\x1eS="+nonce+"\x1f\r\n/usr\r\n"+end(nonce)+fishPrompt)
+			if r := <-got; string(r.Stdout.Bytes()) != "/usr\n" || !r.Exit.OK() {
+				t.Errorf("fish back after %v: %q, %+v (%s)", wait, r.Stdout.Bytes(), r.Exit, r.Done)
+			}
+		})
+	}
+	// Words were quoted for bash, and perhaps judged as its: they are not typed to another shell.
+	t.Run("words", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, far := shellNamed(t, "/usr/bin/fish")
+			back := leave(t, s, far)
+			failed := make(chan error, 1)
+			before := s.Info().BytesOut
+			words := session.ExecRequest{Argv: []string{"echo", "it's"}, Lane: session.LaneTerminal, Timeout: 10 * time.Second}
+			go func() {
+				_, err := s.Exec(t.Context(), words)
+				failed <- err
+			}()
+			time.Sleep(time.Second)
+			back()
+			e := wantKind(t, <-failed, term.Busy)
+			if n := s.Info().BytesOut - before; n != 0 || !strings.Contains(e.Message(), "class posix") {
+				t.Errorf("%d bytes typed, %v", n, e)
+			}
+			go s.Exec(t.Context(), words)
+			if line, _ := takeLine(t, far); !strings.Contains(line, "$status") {
+				t.Errorf("the same call again typed %q", line)
+			}
+		})
+	})
 }

@@ -3,6 +3,7 @@ package lane
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -140,13 +141,55 @@ func (c *Command) Type(ctx, x context.Context, id string, w io.Writer) (bytes in
 	if err := c.l.claim(ctx, c); err != nil {
 		return 0, err
 	}
-	if err = c.ready(ctx); err == nil {
+	if err = awaitReader(ctx, c); err == nil {
 		bytes, err = c.send(ctx)
 	}
 	if err != nil {
 		c.Release()
 	}
 	return bytes, err
+}
+
+// awaitReader waits until the terminal is ready, and makes the line anew if another shell reads it by then than when the
+// command was prepared. A shell that was left shows nothing until the one around it is back.
+func awaitReader(ctx context.Context, c *Command) error {
+	for {
+		if err := c.ready(ctx); err != nil {
+			return err
+		}
+		if c.sh.Class == shell.Unknown { // a line without a marker; to look again may be to ask the far side again
+			return nil
+		}
+		if j := c.r.JudgedFor; j != "" && j.TakesMarker() {
+			if now := c.l.t.ShellAt(ctx, "", ""); now.Class != j {
+				return c.l.otherShell(j, now.Class)
+			}
+		}
+		was, sh := c.sh.Class, c.l.t.ShellAt(ctx, c.r.Asked, c.r.Expected)
+		if sh == c.sh {
+			return nil
+		}
+		c.sh = sh
+		text, err := c.line()
+		switch {
+		case err != nil:
+			return err
+		case c.Paced(): // line by line, which is begun in another way
+			return c.l.otherShell(was, sh.Class)
+		}
+		c.text = text
+	}
+}
+
+// otherShell is the error for a line that was made for a shell which does not read the terminal any more.
+func (l *Lane) otherShell(was, now shell.Class) error {
+	return &term.Error{
+		Op: "exec", Session: l.session, Kind: term.Busy, Reason: term.ReasonOtherShell,
+		Msg: fmt.Sprintf("the line was made for a shell of class %s, and one of class %s has the terminal now, "+
+			"so nothing was typed", was, now),
+		Advice: "run it again",
+		Facts:  term.Facts{term.Occupied{Channel: l.t.HasChannel()}},
+	}
 }
 
 // send types the line.

@@ -17,6 +17,7 @@ import (
 type Request struct {
 	Command    string      // a line for the far side; or several, for Pace, a device, or with a marker
 	WrittenFor shell.Class // the class that Command is written for; empty: as the caller gave it
+	JudgedFor  shell.Class // the class for which the Gate has judged Command; empty: for any
 	Asked      shell.Class // of the far side; empty: found out
 	Expected   shell.Class // the class that the session expects; empty: none
 
