@@ -39,6 +39,7 @@ func (s *Session) Heartbeat(ctx context.Context, ttl time.Duration) (Lease, erro
 // Unlock gives the lock back.
 func (s *Session) Unlock(ctx context.Context) error {
 	_, err := changeLock(ctx, s, term.VerbUnlock, func(by Holder) (Lease, error) {
+		s.sizing.Leave(ctx, by) // first: behind it others may type
 		return Lease{}, s.lock.Table.Release(s.id, by)
 	})
 	return err

@@ -143,7 +143,7 @@ func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, erro
 		}
 	}
 	o := old.o
-	o.PTY, _ = old.window.size()
+	o.PTY = ownPTY(old)
 	g.target.PTY = o.PTY
 	g.s = newSession(o, owner{
 		ended: m.ended, closed: m.dismissed, mayAsk: m.mayAsk, login: newLogin(g.target),

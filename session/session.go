@@ -20,6 +20,7 @@ import (
 	"ptyctl/session/redact"
 	"ptyctl/session/reserved"
 	"ptyctl/session/shell"
+	"ptyctl/session/sizing"
 	"ptyctl/session/tap"
 	"ptyctl/session/transfer"
 	"ptyctl/term"
@@ -48,6 +49,7 @@ type Session struct {
 	redact  *redact.Stream // expects the echo of every secret before it is written
 	hide    *known.Stream  // after it: hides the secrets that were given to the far side
 	window  *window
+	sizing  *sizing.Sizing
 	prompts *prompt.History // input and prompts, as far as they tell prompts from other lines
 	writer  *writer
 	shells  *shells
@@ -122,6 +124,7 @@ func newSession(o Options, by owner, k *kept) *Session {
 	s.tap = tap.New(func(p []byte) { s.redact.Write(p) })
 	s.writer = &writer{s: s, token: make(chan struct{}, 1)}
 	s.answers = newAnswers(s)
+	s.sizing = sizing.New(sizedTerminal{s})
 	s.shells = &shells{s}
 	s.execs = &execs{s: s, commands: k.runs}
 	s.lane = lane.New(s.id, laneTerminal{s}, s.buf, s.prompts)
@@ -345,7 +348,7 @@ func (v SessionView) Remembered() (Remembered, error) {
 		return Remembered{}, never("a line of this machine is on no other")
 	}
 	t := *s.again
-	t.PTY, _ = s.window.size()
+	t.PTY = ownPTY(s)
 	options := append([]string{
 		t.SSH.ProxyURL, t.SSH.ProxyJump, t.SSH.ConfigPath, t.SSH.KnownHostsPath, t.SSH.HostKeyFingerprint, t.Telnet.TLS.ServerName,
 		t.Telnet.TLS.Pin, t.PTY.Term,

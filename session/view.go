@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"ptyctl/screen"
+	"ptyctl/session/access"
 	"ptyctl/session/display"
 	"ptyctl/session/prompt"
+	"ptyctl/session/sizing"
 	"ptyctl/session/text"
 	"ptyctl/term"
 	"ptyctl/vt"
@@ -280,11 +282,15 @@ func (w *window) resize(cols, rows int, at int64) {
 // maxCells bounds a window's width and height: more is a mistake, and some devices crash on it.
 const maxCells = 10000
 
-// Resize tells the far side the window's new size in character cells.
+// Resize tells the far side the window's new size in character cells. The size that an attached person sets ends when
+// no such person has the session's lock any more; the one before it then counts again.
 func (s *Session) Resize(ctx context.Context, cols, rows int) (err error) {
 	const op = "resize"
-	d := s.auth.Begin(ctx, term.VerbResize, term.Event{Detail: fmt.Sprintf("%dx%d", cols, rows)})
-	defer func() { d.End(err) }()
+	d, end := s.auth.Begin(ctx, term.VerbResize, term.Event{Detail: fmt.Sprintf("%dx%d", cols, rows)}), func() {}
+	defer func() {
+		d.End(err)
+		end()
+	}()
 	if err := s.life.typing(op); err != nil {
 		return err
 	}
@@ -292,18 +298,65 @@ func (s *Session) Resize(ctx context.Context, cols, rows int) (err error) {
 		return sessionError(op, s.id, term.InvalidArgument,
 			fmt.Sprintf("cols and rows must be between 1 and %d; got %d x %d", maxCells, cols, rows))
 	}
-	if _, err := d.Permit(ctx, term.Action{}); err != nil {
+	epoch, err := d.Permit(ctx, term.Action{})
+	if err != nil {
 		return err
 	}
-	at := s.End() // output from here on may be drawn for it
-	old, _ := s.window.size()
-	s.display.Resize(cols, rows) // before the far side draws for it
-	if err := s.link.Load().Resize(cols, rows); err != nil {
-		s.display.Resize(old.Cols, old.Rows)
+	release := s.sizing.Begin(ctx)
+	switch {
+	case release != nil:
+		end = release
+	case ctx.Err() != nil:
+		return &term.Error{
+			Op: op, Session: s.id, Kind: term.Canceled, Msg: "canceled while another size was being set", Err: ctx.Err(),
+		}
+	default:
+		return s.life.endedError(op)
+	}
+	// Another may have taken over during the wait.
+	if err := s.lock.StillHeld(op, access.HolderOf(d.Event.Actor), epoch); err != nil {
+		return err
+	}
+	if err := s.sizing.Set(d.Event.Actor, sizing.Size{Cols: cols, Rows: rows}); err != nil {
 		return s.life.transportError(op, err)
 	}
-	s.window.resize(cols, rows, at)
 	return nil
+}
+
+// A sizedTerminal is the session as its sizing sees it.
+type sizedTerminal struct{ s *Session }
+
+func (t sizedTerminal) Context() context.Context  { return t.s.life.ctx }
+func (t sizedTerminal) Lease() (Lease, bool)      { return t.s.Lease() }
+func (t sizedTerminal) Opener() term.Actor        { return t.s.o.Origin.Opener }
+func (t sizedTerminal) Record(e term.Event) error { return t.s.auth.Record(e) }
+func (t sizedTerminal) Observe(e term.Event)      { t.s.auth.Observe(e) }
+func (t sizedTerminal) Spawn(f func()) bool       { return t.s.group.spawn("size", f) }
+
+func (t sizedTerminal) Size() sizing.Size {
+	pty, _ := t.s.window.size()
+	return sizing.Size{Cols: pty.Cols, Rows: pty.Rows}
+}
+
+func (t sizedTerminal) Resize(to sizing.Size) error {
+	s := t.s
+	at := s.End() // output from here on may be drawn for it
+	old := t.Size()
+	s.display.Resize(to.Cols, to.Rows) // before the far side draws for it
+	if err := s.link.Load().Resize(to.Cols, to.Rows); err != nil {
+		s.display.Resize(old.Cols, old.Rows)
+		return err
+	}
+	s.window.resize(to.Cols, to.Rows, at)
+	return nil
+}
+
+// ownPTY returns the window for a connection that takes the place of this one, in which no person is attached.
+func ownPTY(s *Session) term.PTY {
+	pty, _ := s.window.size()
+	own := s.sizing.Own()
+	pty.Cols, pty.Rows = own.Cols, own.Rows
+	return pty
 }
 
 // Signal delivers a signal by name (RFC 4254 section 6.10) to the program at the far end.

@@ -138,6 +138,57 @@ func TestAttachTakesFromSteps(t *testing.T) {
 	}
 }
 
+// The terminal gets its own size back also when one person has taken it from another, and when the process of a person
+// is killed.
+func TestAttachTakeGivesTheSizeBack(t *testing.T) {
+	t.Parallel()
+	s := lab.StartSSHD(t)
+	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)
+	c := h.Connect(t)
+	const sizeBack = "echo wai''ting; until stty size | grep -x '40 120'; do sleep 0.1; done\r"
+	sees := func(t *testing.T, id string) {
+		t.Helper()
+		r := c.Call(t, lab.ToolIO,
+			`{"action":"read","session_id":%s,"cursor":"0","until_regex":"(?m)^40 120$","timeout_ms":50000}`, id)
+		if !strings.Contains(r.Text, `"matched":true`) {
+			t.Errorf("the terminal has not got its size back: %s", r.Text)
+		}
+	}
+	take := func(t *testing.T, id string, cols, rows int, size string) *lab.Person {
+		t.Helper()
+		p := h.AtTerminal(t, "attach", "--config", h.Config, "--take", id)
+		p.Sees("you have taken " + id)
+		p.Resize(cols, rows)
+		p.Types("until stty size | grep -x '" + size + "'; do sleep 0.1; done\r")
+		p.Sees(size + "\r\n")
+		return p
+	}
+	t.Run("two people", func(t *testing.T) {
+		id := c.Open(t, s)
+		c.PlainShell(t, id)
+		first := take(t, id, 90, 25, "25 90")
+		second := take(t, id, 100, 30, "30 100")
+		first.Types("x")
+		first.Leaves(1)
+		second.Types(sizeBack)
+		second.Types("\x1d")
+		second.Leaves(0)
+		sees(t, id)
+	})
+	t.Run("killed", func(t *testing.T) {
+		id := c.Open(t, s)
+		c.PlainShell(t, id)
+		p := take(t, id, 90, 25, "25 90")
+		p.Types(sizeBack)
+		c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"waiting","timeout_ms":20000}`, id)
+		if err := p.Cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		p.Leaves(-1)
+		sees(t, id)
+	})
+}
+
 // If the rules deny typing, attach --take must take nothing and must give advice.
 func TestAttachTakeIsDenied(t *testing.T) {
 	s := lab.StartSSHD(t)

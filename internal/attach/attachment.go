@@ -28,8 +28,7 @@ type Attachment struct {
 	Client *control.Client
 	ID     string // of the session
 
-	task       string // the name of the lock's holder for others; empty: the person holds none. The proof is in Client
-	cols, rows int    // of the terminal before it was taken
+	task string // the name of the lock's holder for others; empty: the person holds none. The proof is in Client
 
 	// asked is the cursor from which on the queries of the output are for this person's terminal; earlier queries were for
 	// another terminal.
@@ -84,7 +83,7 @@ func (a *Attachment) take(ctx context.Context) (previous string, err error) {
 	if err != nil {
 		return "", client.ReadOnlyHint(err)
 	}
-	a.task, a.cols, a.rows = task, now.Session.Cols, now.Session.Rows
+	a.task = task
 	if a.asked, err = strconv.ParseInt(out.Cursor, 10, 64); err != nil { // of an older server
 		a.asked = math.MaxInt64
 	}
@@ -157,11 +156,11 @@ func (a *Attachment) write(ctx context.Context, data []byte) error {
 	)
 }
 
-// giveBack leaves the terminal as it was, and releases the lock. The agent learns of it when it types.
+// giveBack releases the lock, with which the server gives the terminal the size that it had. The agent learns of it when
+// it types.
 func (a *Attachment) giveBack() error {
 	ctx, stop := context.WithTimeout(context.Background(), parting)
 	defer stop()
-	a.resize(ctx, a.cols, a.rows)
 	unlock := client.SessionCall{Action: "unlock", SessionID: a.ID, TaskID: a.task}
 	err := a.Client.Call(ctx, client.ToolSession, unlock, nil)
 	for _, gone := range []string{"ALREADY_CLOSED", "NOT_FOUND", "LOCK_REQUIRED", "LOCKED"} {

@@ -11,6 +11,6 @@
 // Promises:
 //   - Watching changes nothing for the agent: not the output, not the size, not the lock.
 //   - A taken terminal returns to the agent, also when this process is killed: the lock has a short life that only a
-//     living process renews.
+//     living process renews. With that lock ends the size that it got here; the server sees to that.
 //   - Without Raw the output does nothing to the person's terminal except draw, and the terminal is left as it was.
 package attach
