@@ -162,6 +162,9 @@ func (m *Manager) Reopen(ctx context.Context, r ReopenRequest) (OpenResult, erro
 		g.s.life.cancel(err)
 		return OpenResult{}, err
 	}
+	if before, _ := old.window.size(); before != o.PTY { // that of a person; the display goes on
+		g.s.display.Resize(o.PTY.Cols, o.PTY.Rows)
+	}
 	g.s.owner.watchDevice(g.s)
 	g.s.group.spawn("open", g.connect)
 	return reopened(ctx, waiting, g.s)

@@ -168,6 +168,33 @@ func (l *lab) refused(t *testing.T, ctx context.Context, kind term.Kind, text st
 	}
 }
 
+// A session that is lost while a person has its terminal begins again with its own size, and not with theirs.
+func TestOwnSize(t *testing.T) {
+	run(t, session.Config{}, session.OpenRequest{}, func(t *testing.T, l *lab) {
+		if err := l.s.Resize(sessiontest.Task("t1"), 100, 30); err != nil {
+			t.Fatal(err)
+		}
+		person := term.WithActor(t.Context(), term.Actor{Operator: true, Attachment: term.NewAttachment("1", "person")})
+		if _, _, err := l.s.TakeOver(person, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.s.Resize(person, 80, 24); err != nil {
+			t.Fatal(err)
+		}
+		l.lose(t)
+		time.Sleep(time.Minute)
+		l.reopen(t, session.ReopenRequest{})
+		if got := l.targets[1].PTY; got.Cols != 100 || got.Rows != 30 {
+			t.Errorf("reopened with %dx%d, want 100x30", got.Cols, got.Rows)
+		}
+		sessiontest.Put(t, l.last(), "\x1b[999;999H")
+		now := l.s.Screen(t.Context(), 0)
+		if text := now.Render(screen.Options{}); !strings.Contains(text, "100x30") {
+			t.Errorf("the screen is %.80q, want 100x30", text)
+		}
+	})
+}
+
 // TestSameSession checks which parts go on in a session that is reopened (its id, cursors, output, commands, lock and
 // patterns), and which do not.
 func TestSameSession(t *testing.T) {
