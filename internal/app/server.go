@@ -25,8 +25,7 @@ func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.sets), Local: localTransports(cfg.Local),
 		Limits: toolset.Limits{
 			MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1),
-			WriteTimeout: cfg.Session.WriteTimeout,
-			ExecTimeout:  cfg.Session.DefaultExecTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout,
+			ExecTimeout: cfg.Session.DefaultExecTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout,
 			UnattendedExec:    cfg.Session.UnattendedExecTimeout,
 			MaxConnectTimeout: cfg.Limits.MaxConnectTimeout,
 			MaxReadBytes:      cfg.Limits.MaxReadBytes, MaxFileRead: cfg.FS.MaxReadBytes,

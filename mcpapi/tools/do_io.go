@@ -246,22 +246,17 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	case in.MaxLines > 0 && in.Mode != "tail":
 		return ch.Invalid("max_lines", nil, "max_lines belongs to mode tail; add mode tail, or leave max_lines out")
 	}
-	left, turn, typing := c.Left(), time.Duration(0), time.Duration(0)
+	left, turn := c.Left(), time.Duration(0)
 	if in.TimeoutMS != nil { // it bounds the waits before the write, too: for other calls, and for a vault or a person
 		turn = max(c.Millis("timeout_ms", *in.TimeoutMS, c.Limits().MaxWait, "limits.max_wait_ms"), 1)
 		left = min(left, turn)
-	}
-	forKeys := c.Left()
-	if turn > 1 { // 0 is said by callers who want no output, and would stop each write in the middle
-		typing = min(turn, cmp.Or(c.Limits().WriteTimeout, 10*time.Second))
-		forKeys = left
 	}
 	start := time.Now()
 	// The read's arguments were checked before this point, because a write cannot be taken back once a wrong
 	// pattern is found.
 	var res session.WriteResult
 	if list != nil {
-		res, err = writeKeys(ctx, c, s, list, forKeys)
+		res, err = writeKeys(ctx, c, s, list)
 	} else if in.Secret != "" { // a vault or a person may take their time
 		limited, cancel := context.WithTimeout(ctx, max(left, 1))
 		defer cancel()
@@ -269,7 +264,6 @@ func write(ctx context.Context, c *toolset.Call, s *session.Session, in *ioArgs,
 	} else {
 		res, err = s.Write(ctx, data, session.WriteOptions{
 			Sensitive: in.Sensitive, Key: string(in.Key), Click: in.Click.point(), Paste: in.Paste, Turn: turn,
-			Timeout: typing,
 		})
 	}
 	if err != nil {

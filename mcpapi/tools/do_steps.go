@@ -137,17 +137,15 @@ func failure(s *session.Session, res session.StepsResult, steps int) error {
 }
 
 // writeKeys presses keys in one turn, as one write. Where only some of them were pressed, the error says how far.
-func writeKeys(
-	ctx context.Context, c *toolset.Call, s *session.Session, in []session.StepInput, limit time.Duration,
-) (session.WriteResult, error) {
+func writeKeys(ctx context.Context, c *toolset.Call, s *session.Session, in []session.StepInput) (session.WriteResult, error) {
 	running, cancel := c.UntilGivenUp(ctx)
 	defer cancel()
-	r, err := s.WriteSteps(running, []session.Step{{Inputs: in}}, limit)
+	r, err := s.WriteSteps(running, []session.Step{{Inputs: in}}, c.Left())
 	res := session.WriteResult{
 		Cursor: r.Cursor, Written: r.Written, Pending: r.Pending, TimedOut: r.TimedOut || r.Stopped == session.StopTime,
 		Answered: r.Answered, Echo: r.Echo, Warnings: r.Warnings,
 	}
-	if err == nil && r.Stopped != session.StopTime { // a deadline is no error
+	if err == nil {
 		err = r.Err
 	}
 	if r.Stopped == session.StopCanceled {

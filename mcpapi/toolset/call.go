@@ -51,7 +51,6 @@ type Shared struct {
 type Limits struct {
 	MaxWait           time.Duration // the longest a call waits; 0: 50 s
 	ReadTimeout       time.Duration // of a read that names none; 0: 2 s
-	WriteTimeout      time.Duration // the longest a write waits for the far side, whatever it names; 0: 10 s
 	ExecTimeout       time.Duration // of a command that names none; 0: 60 s
 	MaxConnectTimeout time.Duration // 0: 2 min
 	MaxExecTimeout    time.Duration // 0: 24 h
