@@ -67,7 +67,7 @@ func (s *api) handler(set *toolset.Set, t *toolset.Tool) server.ToolHandlerFunc 
 
 // about returns what a tools/call with the parameters params, which must be valid JSON, is about.
 func (s *api) about(params json.RawMessage) []inorder.Subject {
-	c, _ := mcpgo.ReadCall(params) // which has the name of a call that is left to mcp-go, too
+	c, _ := mcpgo.ReadCall(params) // which has the name of most calls that it leaves to mcp-go, too
 	t, known := s.tools[c.Name]
 	if !known {
 		return nil

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"ptyctl/internal/inorder"
 	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/identity"
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
@@ -118,7 +120,7 @@ func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*inv
 
 // inOrder waits until the earlier calls of the client that are about the same terminal or file have gone far enough.
 func (c *invocation) inOrder(ctx context.Context) error {
-	err := inorder.From(ctx).Wait(ctx, c.Left())
+	err := inorder.From(ctx).Wait(ctx, c.patience)
 	switch {
 	case err == nil:
 		return nil
@@ -130,9 +132,18 @@ func (c *invocation) inOrder(ctx context.Context) error {
 	}
 	return &term.Error{
 		Op: c.Action(), Kind: term.Busy,
-		Msg:    "an earlier call of yours about the same terminal or file has no answer yet, so nothing was done",
+		Msg:    "an earlier call of yours about the same terminal or file is not done, so nothing was done for this one",
 		Advice: "wait for its answer, or cancel it, and call again",
 	}
+}
+
+// patience returns how long the call may wait for earlier ones: as long as it may take.
+func (c *invocation) patience() time.Duration {
+	timeout, ms := jsonrpc.Want{Name: "timeout_ms"}, int64(0)
+	if jsonrpc.Pick(c.Arguments(), &timeout) == nil && json.Unmarshal(timeout.Value, &ms) == nil && ms > 0 {
+		return time.Duration(min(ms, c.Left().Milliseconds())) * time.Millisecond
+	}
+	return c.Left()
 }
 
 // outcome makes the result of a call from the handler's value or error.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/term"
 )
 
@@ -82,9 +83,11 @@ func (r *replays) do(
 		r.calls[scope] = calls // the last of them may just have been forgotten
 		calls[id] = p
 		r.mu.Unlock()
-		go r.run(ctx, p, f) // ends with f, which has its own deadlines
+		inorder.From(ctx).Keep() // the client may give the call up before its end
+		go r.run(ctx, p, f)      // ends with f, which has its own deadlines
 	} else {
 		r.mu.Unlock()
+		inorder.Pass(ctx) // to wait for the first call does nothing
 	}
 	// Without this check a reused id would return the result of another action, as if it had been done.
 	if p.arguments != sum {
@@ -111,6 +114,7 @@ func (r *replays) do(
 // run runs f and keeps its result, and counts the size of the result's JSON. It forgets a call that failed before it
 // did anything: a retry may succeed.
 func (r *replays) run(ctx context.Context, p *replay, f func(context.Context) (any, error)) {
+	defer inorder.Pass(ctx)
 	defer close(p.done)
 	p.v, p.err = guarded(context.WithoutCancel(ctx), f)
 	again, repeats := p.err.(repeatable)

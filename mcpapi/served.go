@@ -43,9 +43,9 @@ func (s *Server) ServePeer(ctx context.Context, call peers.Call, client peers.Cl
 		Node: call.Caller.Node, Rules: call.Rules,
 	})
 	if call.Ordered {
-		place := inorder.Elsewhere(func() { client.Notify(peers.NotePassed, json.RawMessage("{}")) })
-		defer place.Over()
-		ctx = inorder.With(ctx, place)
+		turn := inorder.Elsewhere(func() { client.Notify(peers.NotePassed, json.RawMessage("{}")) })
+		defer turn.Over()
+		ctx = inorder.With(ctx, turn)
 	}
 	if call.Lend != "" {
 		ctx = toolset.WithLender(ctx, s.api.lender(call.Lend, client))

@@ -162,6 +162,7 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	// Longer than the deadline, so that the result of a command that was stopped says whether it is gone.
 	r.Wait = cmp.Or(r.Wait, r.Timeout+settle)
 	x, epoch, err := s.execs.startExec(ctx, d, &r)
+	inorder.Pass(ctx)
 	func() {
 		if x != nil {
 			defer close(x.recorded)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/session/access"
 	"ptyctl/session/display"
 	"ptyctl/session/keys"
@@ -54,6 +55,7 @@ type WriteResult struct {
 // While another call types a list of steps (WriteSteps), a write waits for its end, and is Busy if that does not come
 // in time.
 func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (WriteResult, error) {
+	defer inorder.Pass(ctx)
 	if err := s.writer.awaitTurn(ctx, cmp.Or(o.Turn, o.Timeout, s.o.WriteTimeout)); err != nil {
 		s.auth.Begin(ctx, term.VerbWrite, term.Event{Sensitive: o.Sensitive, Detail: o.Key}).End(err)
 		return WriteResult{Cursor: s.End()}, err

@@ -3,6 +3,7 @@ package session_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -130,6 +132,48 @@ func TestWriteDeadline(t *testing.T) {
 					t.Errorf("after it: %+v, %v", w, err)
 				}
 			})
+		})
+	}
+}
+
+// Calls of a client that wait for a far side which takes nothing end together, each at its own deadline, and are typed in
+// their order if it takes input in time.
+func TestWritesInOrder(t *testing.T) {
+	for _, stuck := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			const writes = 20
+			s, far := start(t, 100, session.Options{WriteTimeout: 10 * time.Second})
+			calls := inorder.New(func(json.RawMessage) []inorder.Subject { return []inorder.Subject{{Name: "it"}} })
+			began := time.Now()
+			var done sync.WaitGroup
+			for i := range writes {
+				turn, data := calls.Join([]byte("{}")), []byte(fmt.Sprintf("%02d ", i))
+				if i == 0 {
+					data = make([]byte, 101)
+				}
+				done.Go(func() {
+					defer turn.End()
+					if err := turn.Wait(t.Context(), func() time.Duration { return time.Minute }); err != nil {
+						t.Error(err)
+					}
+					w, err := s.Write(inorder.With(t.Context(), turn), data, session.WriteOptions{})
+					if took := time.Since(began); err != nil || w.TimedOut != stuck || took > 10*time.Second {
+						t.Errorf("write %d: %+v, %v after %v", i, w, err, took)
+					}
+				})
+			}
+			if synctest.Wait(); !stuck {
+				var want strings.Builder
+				for i := 1; i < writes; i++ {
+					fmt.Fprintf(&want, "%02d ", i)
+				}
+				time.Sleep(9 * time.Second)
+				take(t, far, 101)
+				if got := take(t, far, want.Len()); got != want.String() {
+					t.Errorf("typed were %q, want %q", got, want.String())
+				}
+			}
+			done.Wait()
 		})
 	}
 }

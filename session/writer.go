@@ -28,6 +28,7 @@ const writePiece = 4 << 10
 // is out.
 type writer struct {
 	s     *Session
+	queue inorder.FIFO         // of the callers who wait for the token, or for the end of a turn
 	token chan struct{}        // holds one token: its owner may write to the transport
 	turn  atomic.Pointer[turn] // of a caller who types several inputs; nil: none does
 	line  keys.Line            // that is being typed
@@ -51,28 +52,13 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 	p.timeout = cmp.Or(p.timeout, s.o.WriteTimeout)
 	deadline := time.NewTimer(p.timeout)
 	defer deadline.Stop()
-
-	for had := false; !had; {
-		select {
-		// A token and no mutex: a write that waits for it must be able to give up.
-		case s.writer.token <- struct{}{}:
-		case <-deadline.C:
-			res.TimedOut = true
-			return res, nil
-		case <-ctx.Done():
-			return res, out.notWritten(ctx)
-		case <-s.life.ctx.Done():
-			return res, s.life.endedError(op)
-		}
-		// A turn that has begun meanwhile comes first.
-		if had = out.other(ctx) == nil; !had {
-			<-s.writer.token
-			if err := out.awaitTurn(ctx, cmp.Or(p.turn, p.timeout)); err != nil {
-				return res, err
-			}
-		}
+	switch ok, err := out.takeToken(ctx, deadline.C, cmp.Or(p.turn, p.timeout)); {
+	case err != nil:
+		return res, err
+	case !ok:
+		res.TimedOut = true
+		return res, nil
 	}
-	inorder.Pass(ctx)
 	res.Cursor = s.End()
 	w := &write{
 		s:     s,
@@ -94,6 +80,46 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 		ctx = context.WithoutCancel(ctx)
 	}
 	return res, s.writer.awaitWrite(ctx, w, deadline, &res)
+}
+
+// takeToken waits for the token, first come first served, and for the end of another caller's turn, at most turn. It
+// reports false when late is ready first.
+func (out *writer) takeToken(ctx context.Context, late <-chan time.Time, turn time.Duration) (ok bool, err error) {
+	gone := out.s.life.ctx
+	if ctx.Value(turnKey{}) == nil { // else the others wait for the end of this caller's turn
+		w := out.queue.Join()
+		defer w.Leave()
+		inorder.Pass(ctx)
+		select {
+		case <-w.First():
+		case <-late:
+			return false, nil
+		case <-ctx.Done():
+			return false, out.notWritten(ctx)
+		case <-gone.Done():
+			return false, out.s.life.endedError("write")
+		}
+	}
+	for {
+		select {
+		// A token and no mutex: a write that waits for it must be able to give up.
+		case out.token <- struct{}{}:
+		case <-late:
+			return false, nil
+		case <-ctx.Done():
+			return false, out.notWritten(ctx)
+		case <-gone.Done():
+			return false, out.s.life.endedError("write")
+		}
+		// A turn that has begun meanwhile comes first.
+		if out.other(ctx) == nil {
+			return true, nil
+		}
+		<-out.token
+		if err := out.awaitTurn(ctx, turn); err != nil {
+			return false, err
+		}
+	}
 }
 
 // notWritten is the error of a write that was canceled in time.

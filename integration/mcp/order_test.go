@@ -116,3 +116,28 @@ func TestOrderWhileAPersonIsAsked(t *testing.T) {
 	}
 	closeAll(t, c, session)
 }
+
+// A retry that waits for the call before it types nothing, and holds up no later one.
+func TestOrderBehindARetry(t *testing.T) {
+	c := lab.NewHome(t).Converse(t)
+	s := c.NextResult(c.Ask(lab.ToolSession, `{"action":"open","protocol":"local","argv":["bash","--norc"]}`))
+	sleeps, id := c.Request(lab.ToolExec, `{"session_id":%s,"cmd":"echo be''gun; sleep 60","request_id":"once"}`, s.SessionID)
+	again, againID := c.Request(lab.ToolExec, `{"session_id":%s,"cmd":"echo be''gun; sleep 60","request_id":"once"}`, s.SessionID)
+	stops, stopsID := c.Request(lab.ToolIO, `{"action":"write","session_id":%s,"key":"ctrl_c"}`, s.SessionID)
+	c.Send(sleeps + "\n")
+	if r := c.NextResult(c.Ask(lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"begun","timeout_ms":20000}`,
+		s.SessionID)); !r.Matched {
+		t.Fatal(r.Text)
+	}
+	c.Send(again + "\n" + stops + "\n")
+	got := answersTo(t, c, []string{id, againID, stopsID})
+	for _, id := range []string{id, againID} {
+		if r := got[id]; r.DoneReason != "prompt_seen" && r.DoneReason != "marker_seen" {
+			t.Errorf("the command and its retry: %s, want its end", r.Text)
+		}
+	}
+	if r := got[stopsID]; r.ErrorCode != "" {
+		t.Errorf("ctrl_c behind them: %s", r.Text)
+	}
+	closeAll(t, c, s.SessionID)
+}

@@ -68,7 +68,7 @@ func Connect(ctx context.Context, o Options) (found Processes, unreached, err er
 	case len(found) > 0:
 		return found, unreached, nil
 	case unreached != nil:
-		return nil, nil, o.nobody(unreached)
+		return nil, nil, o.notRunning(unreached)
 	}
 	return nil, nil, term.Errorf(
 		term.ConnectFailed,
@@ -77,8 +77,8 @@ func Connect(ctx context.Context, o Options) (found Processes, unreached, err er
 	)
 }
 
-// nobody says that the process that is meant does not run, if that is why it was not reached.
-func (o *Options) nobody(err error) error {
+// notRunning says that the process that is meant does not run, if that is why it was not reached.
+func (o *Options) notRunning(err error) error {
 	missing, refused := errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED)
 	switch {
 	case !missing && !refused || o.All():

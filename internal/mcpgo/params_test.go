@@ -37,7 +37,7 @@ func TestUnreadableParams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range []string{string(line), string(Tell(plain, nil))} {
+		for _, text := range []string{string(line), string(Reword(plain, nil))} {
 			var e mcp.JSONRPCError
 			if err := json.Unmarshal([]byte(text), &e); err != nil {
 				t.Fatal(err)

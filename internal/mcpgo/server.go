@@ -29,8 +29,8 @@ type Server struct {
 // Protocol returns the server itself, for a transport.
 func (s *Server) Protocol() *Server { return s }
 
-// Line returns a line for the calls of one client; nil if calls keep no order.
-func (s *Server) Line() *inorder.Line {
+// Queue returns a queue for the calls of one client; nil if calls keep no order.
+func (s *Server) Queue() *inorder.Queue {
 	if s.About == nil {
 		return nil
 	}

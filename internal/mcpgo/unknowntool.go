@@ -52,16 +52,16 @@ const (
 // longestError is how long an answer may be to be looked at as an error, in bytes. A result may be many times as long.
 const longestError = 64 << 10
 
-// Tell returns an answer that mcp-go has written with an error in better words: those that better has for the name of an
+// Reword returns an answer that mcp-go has written with an error in better words: those that better has for the name of an
 // unknown tool, or plain ones where it has none or is nil, and plain ones for params of a wrong type. Any other answer is
 // returned as it is. An answer may be an event of a stream.
-func Tell(answer []byte, better func(tool string) string) []byte {
+func Reword(answer []byte, better func(tool string) string) []byte {
 	if len(answer) > longestError || !bytes.Contains(answer, []byte(saidTwice)) && !bytes.Contains(answer, []byte(unreadable)) {
 		return answer // as nearly all
 	}
 	if data, ok := bytes.CutPrefix(answer, []byte(eventBegin)); ok {
 		if data, ok = bytes.CutSuffix(data, []byte(eventEnd)); ok {
-			line := bytes.TrimSuffix(Tell(data, better), []byte("\n"))
+			line := bytes.TrimSuffix(Reword(data, better), []byte("\n"))
 			return slices.Concat([]byte(eventBegin), line, []byte(eventEnd))
 		}
 	}

@@ -31,8 +31,8 @@ func TestUnknownTool(t *testing.T) {
 		},
 		{"no JSON", `' not found: tool not found`, `' not found: tool not found`},
 	} {
-		if got := string(Tell([]byte(tt.answer), func(string) string { return "" })); got != tt.want {
-			t.Errorf("%s: Tell(%s) = %s, want %s", tt.name, tt.answer, got, tt.want)
+		if got := string(Reword([]byte(tt.answer), func(string) string { return "" })); got != tt.want {
+			t.Errorf("%s: Reword(%s) = %s, want %s", tt.name, tt.answer, got, tt.want)
 		}
 	}
 	got, err := EncodeAnswer(json.RawMessage(`"a"`), Error(mcp.INVALID_PARAMS, "tool 'x' not found: tool not found"))

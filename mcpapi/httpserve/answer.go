@@ -102,7 +102,7 @@ func (w *answer) writeHeaderLocked(status int) {
 // Write implements io.Writer. A response that is held back is collected in memory.
 func (w *answer) Write(p []byte) (int, error) {
 	w.flushCall()
-	if told := mcpgo.Tell(p, w.toCall); !bytes.Equal(told, p) {
+	if told := mcpgo.Reword(p, w.toCall); !bytes.Equal(told, p) {
 		_, err := w.write(told)
 		return len(p), err
 	}

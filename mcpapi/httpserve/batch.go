@@ -32,12 +32,12 @@ func (h *Handler) batch(w *answer, r *http.Request, k *key, array json.RawMessag
 	}
 	var serving sync.WaitGroup
 	whole := make(chan []byte, 1)
-	order := h.srv.Line()
+	calls := h.srv.Queue()
 	for i, text := range messages {
 		one := newInBatch(r, text)
-		bad := h.mayBatch(one, k, i == 0, order)
+		bad := h.mayBatch(one, k, i == 0, calls)
 		serving.Go(func() {
-			defer inorder.Pass(one.r.Context())
+			defer inorder.From(one.r.Context()).End()
 			if line := b.Settle(h.serveInBatch(one, k, bad)); line != nil {
 				whole <- line
 			}
@@ -56,14 +56,14 @@ func (h *Handler) batch(w *answer, r *http.Request, k *key, array json.RawMessag
 	return nil
 }
 
-// mayBatch gives a tool call its place in line, and returns the reason why a message of a batch is not served. The rate limit has counted the first one already,
-// as the request that brought all of them.
-func (h *Handler) mayBatch(one *inBatch, k *key, first bool, order *inorder.Line) *refusal {
+// mayBatch gives a tool call its turn in calls, and returns the reason why a message of a batch is not served. The rate
+// limit has counted the first one already, as the request that brought all of them.
+func (h *Handler) mayBatch(one *inBatch, k *key, first bool, calls *inorder.Queue) *refusal {
 	e := envelope{body: one.text}
 	bad := e.open()
 	one.w.id = e.id
 	if bad == nil && e.method == string(mcp.MethodToolsCall) {
-		one.r = one.r.WithContext(inorder.With(one.r.Context(), order.Join(e.params)))
+		one.r = one.r.WithContext(inorder.With(one.r.Context(), calls.Join(e.params)))
 	}
 	switch {
 	case bad != nil:

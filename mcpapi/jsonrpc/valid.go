@@ -33,8 +33,8 @@ func Valid(text []byte) bool {
 const Deepest = 10_000
 
 // TooDeepText says so to the sender of a message.
-var TooDeepText = fmt.Sprintf("the JSON of the message is nested too deeply: at most %d objects and arrays may be in each other; "+
-	"send them flatter, or as a text", Deepest)
+var TooDeepText = fmt.Sprintf("the JSON of the message is nested too deeply: at most %d objects and arrays may be in "+
+	"each other; send them flatter, or as a text", Deepest)
 
 // TooDeep reports whether text is not valid because it has more objects and arrays in each other than Deepest.
 func TooDeep(text []byte) bool {

@@ -27,7 +27,7 @@ type loop struct {
 	ctx     context.Context // parent of every request's context
 	idle    chan struct{}   // closed when the loop is stopped and no request runs
 	workers *workers.Pool
-	line    *inorder.Line // of the tool calls
+	calls   *inorder.Queue // of tools
 
 	mu       sync.Mutex
 	inFlight map[string]*pending // by the id's JSON text, see rpcMessage.key
@@ -101,11 +101,11 @@ func (l *loop) request(m rpcMessage) {
 		return
 	}
 	if *m.Method == string(mcp.MethodToolsCall) {
-		ctx = inorder.With(ctx, l.line.Join(m.Params))
+		ctx = inorder.With(ctx, l.calls.Join(m.Params))
 	}
 	run := func() {
 		defer l.finish(c)
-		defer inorder.Pass(ctx)
+		defer inorder.From(ctx).End()
 		var slot mcpgo.ErrorSlot
 		answer := l.handle(
 			l.srv.WithContext(mcpgo.WithErrorSlot(ctx, &slot), &requestSession{l.session, ctx.Done()}),

@@ -99,7 +99,7 @@ func Serve(ctx context.Context, s Server, in io.Reader, out io.Writer, o Options
 
 	l := &loop{
 		srv: srv, opts: o, session: session, out: w, ctx: base,
-		inFlight: make(map[string]*pending), idle: make(chan struct{}), workers: workers.New(), line: srv.Line(),
+		inFlight: make(map[string]*pending), idle: make(chan struct{}), workers: workers.New(), calls: srv.Queue(),
 	}
 	defer l.endWorkers()
 	var readErr error // set before read is closed

@@ -191,13 +191,13 @@ func TestClassOfTheShellThatIsBack(t *testing.T) {
 		})
 	}
 	// Words were quoted for bash, and perhaps judged as its: they are not typed to another shell.
-	t.Run("words", func(t *testing.T) {
+	for _, class := range []session.Class{"", session.ClassUnknown} {
 		synctest.Test(t, func(t *testing.T) {
 			s, far := shellNamed(t, "/usr/bin/fish")
 			back := leave(t, s, far)
 			failed := make(chan error, 1)
 			before := s.Info().BytesOut
-			words := session.ExecRequest{Argv: []string{"echo", "it's"}, Lane: session.LaneTerminal, Timeout: 10 * time.Second}
+			words := session.ExecRequest{Argv: []string{"echo", "it's"}, Class: class, Lane: session.LaneTerminal, Timeout: 10 * time.Second}
 			go func() {
 				_, err := s.Exec(t.Context(), words)
 				failed <- err
@@ -206,12 +206,15 @@ func TestClassOfTheShellThatIsBack(t *testing.T) {
 			back()
 			e := wantKind(t, <-failed, term.Busy)
 			if n := s.Info().BytesOut - before; n != 0 || !strings.Contains(e.Message(), "class posix") {
-				t.Errorf("%d bytes typed, %v", n, e)
+				t.Errorf("class %q: %d bytes typed, %v", class, n, e)
+			}
+			if class != "" {
+				return
 			}
 			go s.Exec(t.Context(), words)
 			if line, _ := takeLine(t, far); !strings.Contains(line, "$status") {
 				t.Errorf("the same call again typed %q", line)
 			}
 		})
-	})
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ptyctl/internal/inorder"
 	"ptyctl/session/marker"
 	"ptyctl/session/shell"
 	"ptyctl/term"
@@ -112,7 +111,6 @@ func (l *Lane) Prepare(ctx context.Context, r Request) (c *Command, err error) {
 	c.yielded, c.changed = make(chan struct{}), make(chan struct{})
 	if r.Queue { // before anything that takes time, or others that came later would be before us
 		c.turn = l.lineUp(min(r.Wait, r.Timeout))
-		inorder.Pass(ctx)
 	}
 	err = c.prepare(ctx)
 	if err == nil && c.turn != nil {
@@ -150,20 +148,20 @@ func (c *Command) Type(ctx, x context.Context, id string, w io.Writer) (bytes in
 	return bytes, err
 }
 
-// awaitReader waits until the terminal is ready, and makes the line anew if another shell reads it by then than when the
-// command was prepared. A shell that was left shows nothing until the one around it is back.
+// awaitReader waits until the terminal is ready, and makes the line for the shell that reads it by then, which may be
+// another one than when the command was prepared: a shell that was left shows nothing until the one around it is back.
 func awaitReader(ctx context.Context, c *Command) error {
 	for {
 		if err := c.ready(ctx); err != nil {
 			return err
 		}
-		if c.sh.Class == shell.Unknown { // a line without a marker; to look again may be to ask the far side again
-			return nil
-		}
 		if j := c.r.JudgedFor; j != "" && j.TakesMarker() {
 			if now := c.l.t.ShellAt(ctx, "", ""); now.Class != j {
 				return c.l.otherShell(j, now.Class)
 			}
+		}
+		if c.sh.Class == shell.Unknown { // a line without a marker; to look again may be to ask the far side again
+			return nil
 		}
 		was, sh := c.sh.Class, c.l.t.ShellAt(ctx, c.r.Asked, c.r.Expected)
 		if sh == c.sh {

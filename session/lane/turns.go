@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"ptyctl/internal/inorder"
 	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
@@ -43,6 +44,7 @@ func (l *Lane) awaitTurn(ctx context.Context, p *turn) error {
 				return nil
 			}
 		}
+		inorder.Pass(ctx) // a later input may be for the command that runs
 		select {
 		case <-changed:
 		case <-turned:

@@ -101,7 +101,7 @@ func (z *Sizing) await() {
 		if !z.left() {
 			return // with the session, whose size nobody gives back
 		}
-		failed := z.giveBack(access.Holder{})
+		failed := z.giveBack(0)
 		z.mu.Lock()
 		if failed || z.own == (Size{}) { // else another person came meanwhile
 			z.waiting = false
@@ -130,16 +130,16 @@ func (z *Sizing) left() bool {
 	}
 }
 
-// giveBack gives the terminal its own size, unless a person other than leaving has the lock: then it is given back when
-// that one leaves. It reports whether that could not be done.
-func (z *Sizing) giveBack(leaving access.Holder) (failed bool) {
+// giveBack gives the terminal its own size, unless a person has the lock by another grant than the one with the epoch
+// leaving: then it is given back when that person leaves. It reports whether that could not be done.
+func (z *Sizing) giveBack(leaving uint64) (failed bool) {
 	end := z.Begin(context.Background())
 	if end == nil {
 		return true
 	}
 	defer end()
 	own, by := z.lent()
-	if lease, held := z.t.Lease(); own == (Size{}) || held && lease.Holder.Attached() && lease.Holder != leaving {
+	if lease, held := z.t.Lease(); own == (Size{}) || held && lease.Holder.Attached() && lease.Epoch != leaving {
 		return false
 	}
 	if own != z.t.Size() {
@@ -164,13 +164,14 @@ func (z *Sizing) giveBack(leaving access.Holder) (failed bool) {
 // a far side may take nothing.
 func (z *Sizing) Leave(ctx context.Context, by access.Holder) {
 	own, _ := z.lent()
-	if lease, held := z.t.Lease(); own == (Size{}) || !held || lease.Holder != by || !by.Attached() {
+	lease, held := z.t.Lease()
+	if own == (Size{}) || !held || lease.Holder != by || !by.Attached() {
 		return
 	}
 	done := make(chan struct{})
 	if !z.t.Spawn(func() {
 		defer close(done)
-		z.giveBack(by)
+		z.giveBack(lease.Epoch)
 	}) {
 		return
 	}

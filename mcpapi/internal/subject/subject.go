@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"path"
 	"slices"
+	"strings"
 
 	"ptyctl/internal/inorder"
 	"ptyctl/mcpapi/jsonrpc"
@@ -44,7 +45,11 @@ func file(to []inorder.Subject, args []jsonrpc.Member, reads bool) []inorder.Sub
 	if p == "" {
 		return to
 	}
-	return append(to, inorder.Subject{Name: text(args, "session_id", "host"), Path: path.Clean(p), Reads: reads})
+	p = path.Clean(p)
+	if home, ok := strings.CutPrefix(p, "~/"); ok {
+		p = home
+	}
+	return append(to, inorder.Subject{Name: text(args, "session_id", "host"), Path: p, Reads: reads})
 }
 
 // text returns the first of the arguments with these names that is a string with text in it, or "".

@@ -38,6 +38,7 @@ func TestOf(t *testing.T) {
 		{"ptyctl_fs", `{"action":"list","path":"/","session_id":"a"}`, "[{a / true}]"},
 		{"ptyctl_fs", `{"action":"copy","from":{"path":"/a"},"to":{"host":"web1","path":"/b/"}}`, "[{ /a true} {web1 /b false}]"},
 		{"ptyctl_fs", `{"action":"collect","hosts":["w"],"path":"/a","to":{"path":"b"}}`, "[{ /a false} { b false}]"},
+		{"ptyctl_fs", `{"action":"read","path":"~/.//x"}`, "[{ x true}]"},
 		{"ptyctl_fs", `{"action":"copy","from":"/a","to":null}`, "[]"},
 		{"k_pty", `{"action":"talk","session_id":"a","command":"x"}`, "[{a  false}]"},
 		{"k_pty", `{"action":"run","session_id":"a","command":"x"}`, "[{a  false}]"},
