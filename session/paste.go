@@ -178,7 +178,7 @@ func (t *typedLine) Type(ctx context.Context, part []byte) (int, error) {
 	t.written += res.Written
 	if err == nil && res.TimedOut {
 		err = sessionError("write", t.out.s.id, term.ExecTimeout,
-			"the terminal does not take what is typed; read what it shows, or send ctrl_c")
+			"the terminal does not take what is typed; read what it shows; a signal or close does not wait for it")
 	}
 	return res.Written + res.Pending, err
 }

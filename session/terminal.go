@@ -214,7 +214,7 @@ func (t laneTerminal) Type(ctx context.Context, line string, epoch uint64) (lane
 		return lane.Typed{}, withWritten(err, w.Written)
 	case w.TimedOut:
 		return lane.Typed{}, sessionError("exec", s.id, term.ExecTimeout,
-			"the terminal does not take what is typed; read what it shows, or send ctrl_c")
+			"the terminal does not take what is typed; read what it shows; a signal or close does not wait for it")
 	}
 	return lane.Typed{Cursor: w.Cursor, Bytes: w.Written}, nil
 }

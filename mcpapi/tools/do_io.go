@@ -360,8 +360,8 @@ func canceled(ctx context.Context, s *session.Session) error {
 // notTaken is the warning about a write that timed out before the last pending bytes were taken.
 func notTaken(pending int) string {
 	if pending == 0 {
-		return "the far side did not take all of it in time; read what it shows, or send ctrl_c"
+		return "the far side did not take all of it in time; read what it shows; a signal or close does not wait for it"
 	}
 	return fmt.Sprintf("the far side did not take all of it in time; %d bytes (bytes_pending) may still go out, "+
-		"so do not send them again: read what it shows, or send ctrl_c", pending)
+		"so do not send them again: read what it shows; a signal or close does not wait for it", pending)
 }
