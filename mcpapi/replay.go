@@ -41,6 +41,7 @@ type replays struct {
 type replay struct {
 	arguments [sha256.Size]byte
 	begun     time.Time
+	turn      *inorder.Turn // of the call
 	done      chan struct{} // closed when v and err are set
 	v         any
 	err       error
@@ -78,7 +79,7 @@ func (r *replays) do(
 	}
 	p := calls[id]
 	if p == nil {
-		p = &replay{arguments: sum, begun: time.Now(), done: make(chan struct{}), scope: scope, id: id}
+		p = &replay{arguments: sum, begun: time.Now(), turn: inorder.From(ctx), done: make(chan struct{}), scope: scope, id: id}
 		r.forgetOld(calls)
 		r.calls[scope] = calls // the last of them may just have been forgotten
 		calls[id] = p
@@ -87,7 +88,9 @@ func (r *replays) do(
 		go r.run(ctx, p, f)      // ends with f, which has its own deadlines
 	} else {
 		r.mu.Unlock()
-		inorder.Pass(ctx) // to wait for the first call does nothing
+		if p.turn.Passed() {
+			inorder.Pass(ctx) // to wait for the first call does nothing more
+		}
 	}
 	// Without this check a reused id would return the result of another action, as if it had been done.
 	if p.arguments != sum {

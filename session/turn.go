@@ -114,10 +114,25 @@ func (out *writer) take(ctx context.Context, limit time.Duration, moves string) 
 	default:
 		return ctx, nil, out.notFree()
 	}
+	// Writes that were before it are typed before it. Commands cannot be among them: the lane is reserved.
+	w := out.queue.Join()
+	defer w.Leave()
+	inorder.Pass(ctx)
+	select {
+	case <-w.First():
+	case <-wait.Done():
+		lane()
+		if ctx.Err() != nil {
+			return ctx, nil, out.notWritten(ctx)
+		}
+		return ctx, nil, out.notFree()
+	case <-out.s.life.ctx.Done():
+		lane()
+		return ctx, nil, out.s.life.closedError("write", true)
+	}
 	t := &turn{by: access.HolderOf(term.ActorFrom(ctx)), out: out, over: make(chan struct{}), lane: lane, moves: moves}
 	ctx, t.stop = context.WithCancelCause(context.WithValue(ctx, turnKey{}, t))
 	out.turn.Store(t)
-	inorder.Pass(ctx)
 	return ctx, t, nil
 }
 
@@ -145,16 +160,24 @@ func (out *writer) other(ctx context.Context) *turn {
 	return t
 }
 
-// awaitTurn waits, at most limit, until no other caller has a turn. A person's answer to a question of the login waits
-// for none: a list may be waiting for it.
+// inTheWay is other, but for a person's answer to a question of the login, which waits for no turn: a list may be waiting
+// for it.
+func (out *writer) inTheWay(ctx context.Context) *turn {
+	if term.ActorFrom(ctx).Operator && out.s.life.question() != nil {
+		return nil
+	}
+	return out.other(ctx)
+}
+
+// awaitTurn waits, at most limit, until no turn of another caller is in the way.
 func (out *writer) awaitTurn(ctx context.Context, limit time.Duration) error {
-	if out.other(ctx) == nil || term.ActorFrom(ctx).Operator && out.s.life.question() != nil {
+	if out.inTheWay(ctx) == nil {
 		return nil
 	}
 	over := time.NewTimer(limit)
 	defer over.Stop()
 	for {
-		t := out.other(ctx)
+		t := out.inTheWay(ctx)
 		if t == nil {
 			return nil
 		}

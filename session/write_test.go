@@ -156,7 +156,15 @@ func TestWritesInOrder(t *testing.T) {
 					if err := turn.Wait(t.Context(), func() time.Duration { return time.Minute }); err != nil {
 						t.Error(err)
 					}
-					w, err := s.Write(inorder.With(t.Context(), turn), data, session.WriteOptions{})
+					ctx := inorder.With(t.Context(), turn)
+					if !stuck && i%3 == 2 {
+						list := []session.Step{{Inputs: []session.StepInput{{Data: data}}}}
+						if r, err := s.WriteSteps(ctx, list, time.Minute); err != nil || r.Written != len(data) {
+							t.Errorf("steps %d: %+v, %v", i, r, err)
+						}
+						return
+					}
+					w, err := s.Write(ctx, data, session.WriteOptions{})
 					if took := time.Since(began); err != nil || w.TimedOut != stuck || took > 10*time.Second {
 						t.Errorf("write %d: %+v, %v after %v", i, w, err, took)
 					}

@@ -52,7 +52,7 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 	p.timeout = cmp.Or(p.timeout, s.o.WriteTimeout)
 	deadline := time.NewTimer(p.timeout)
 	defer deadline.Stop()
-	switch ok, err := out.takeToken(ctx, deadline.C, cmp.Or(p.turn, p.timeout)); {
+	switch ok, err := out.takeToken(ctx, deadline, p); {
 	case err != nil:
 		return res, err
 	case !ok:
@@ -82,43 +82,45 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 	return res, s.writer.awaitWrite(ctx, w, deadline, &res)
 }
 
-// takeToken waits for the token, first come first served, and for the end of another caller's turn, at most turn. It
-// reports false when late is ready first.
-func (out *writer) takeToken(ctx context.Context, late <-chan time.Time, turn time.Duration) (ok bool, err error) {
-	gone := out.s.life.ctx
+// takeToken waits for the token, first come first served, and for the end of another caller's turn, for which p.turn is
+// the limit. It reports false when late is ready first. The time of the write begins again after another's turn.
+func (out *writer) takeToken(ctx context.Context, late *time.Timer, p permit) (ok bool, err error) {
+	var first <-chan struct{}
 	if ctx.Value(turnKey{}) == nil { // else the others wait for the end of this caller's turn
 		w := out.queue.Join()
 		defer w.Leave()
 		inorder.Pass(ctx)
-		select {
-		case <-w.First():
-		case <-late:
-			return false, nil
-		case <-ctx.Done():
-			return false, out.notWritten(ctx)
-		case <-gone.Done():
-			return false, out.s.life.endedError("write")
-		}
+		first = w.First()
 	}
 	for {
+		token := out.token
+		if first != nil {
+			token = nil
+		}
 		select {
+		case <-first:
+			first = nil
+			continue
 		// A token and no mutex: a write that waits for it must be able to give up.
-		case out.token <- struct{}{}:
-		case <-late:
-			return false, nil
+		case token <- struct{}{}:
+			// A turn that has begun meanwhile comes first.
+			if out.inTheWay(ctx) == nil {
+				return true, nil
+			}
+			<-out.token
+		case <-late.C:
+			if out.inTheWay(ctx) == nil {
+				return false, nil
+			}
 		case <-ctx.Done():
 			return false, out.notWritten(ctx)
-		case <-gone.Done():
+		case <-out.s.life.ctx.Done():
 			return false, out.s.life.endedError("write")
 		}
-		// A turn that has begun meanwhile comes first.
-		if out.other(ctx) == nil {
-			return true, nil
-		}
-		<-out.token
-		if err := out.awaitTurn(ctx, turn); err != nil {
+		if err := out.awaitTurn(ctx, cmp.Or(p.turn, p.timeout)); err != nil {
 			return false, err
 		}
+		late.Reset(p.timeout)
 	}
 }
 

@@ -122,6 +122,16 @@ func (t *Turn) Pass() {
 	q.turns = slices.Delete(q.turns, i, i+1)
 }
 
+// Passed reports whether the call has passed. A nil Turn has, and one that waits elsewhere.
+func (t *Turn) Passed() bool {
+	if t == nil || t.queue == nil {
+		return true
+	}
+	t.queue.mu.Lock()
+	defer t.queue.mu.Unlock()
+	return t.gone
+}
+
 // Keep says that the work of the call may outlast it: the call has not passed with its End, and Pass must follow that
 // work.
 func (t *Turn) Keep() {

@@ -44,7 +44,9 @@ func (l *Lane) awaitTurn(ctx context.Context, p *turn) error {
 				return nil
 			}
 		}
-		inorder.Pass(ctx) // a later input may be for the command that runs
+		if !reserved {
+			inorder.Pass(ctx) // a later input may be for the command that runs
+		}
 		select {
 		case <-changed:
 		case <-turned:

@@ -90,7 +90,7 @@ func TestSizeIsGivenBack(t *testing.T) {
 			if p := v.s.Info().PTY; p.Cols != 80 {
 				v.t.Errorf("%d columns before the lock has ended", p.Cols)
 			}
-			time.Sleep(2)
+			time.Sleep(2 * time.Nanosecond)
 		}, []string{"80x24", "120x40"}},
 		{"killed after a while", func(v visit) {
 			takes(v, alice, 80, 24)
