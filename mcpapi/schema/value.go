@@ -24,7 +24,7 @@ func (c *Checker) value(path string, f *Field, raw json.RawMessage, into reflect
 	if !c.exact {
 		raw = f.meant(raw)
 		if f.Kind != KindString {
-			if err := c.whole(path, f, given); err != nil {
+			if err := cmp.Or(c.whole(path, f, given), c.whole(path, f, raw)); err != nil {
 				return err
 			}
 		}

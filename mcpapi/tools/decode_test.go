@@ -69,6 +69,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"half a surrogate pair, nested", ioTool, io(`,"steps":[{"data":"a\uDE00"}]`), "", "steps[0].data", []string{`steps[0].data has \uDE00`}},
 		{"half a surrogate pair, in a list", runTool, `{"argv":["x","\ud83d"]}`, "", "argv", []string{`argv has \ud83d`}},
 		{"half a surrogate pair, encoded", runTool, `{"argv":"[\"x\",\"\ud83d\"]"}`, "", "argv", []string{`argv has \ud83d`}},
+		{"half a surrogate pair, encoded twice", runTool, `{"argv":"[\"x\",\"\\ud83d\"]"}`, "", "argv", []string{`argv has \ud83d`}},
 		{"twice, of another action", sessionTool, `{"session_id":"a","session_id":"b","action":"close"}`, "", "session_id", []string{`a correct call: ptyctl_session {"action":"close"`}},
 		{"twice, of read", ioTool, `{"action":"READ","cursor":"0","cursor":"1"}`, "", "cursor", []string{`a correct call: ptyctl_session_io {"action":"read"`}},
 		{"twice", sessionTool, open(`,"port":22,"port":23`), "", "port", []string{"port is given twice"}},
