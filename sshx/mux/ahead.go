@@ -48,7 +48,7 @@ func (s *Slots) openAhead() {
 			ch.Drop()
 		default:
 			s.ahead = ch
-			s.timer = time.AfterFunc(aheadIdle, func() { s.dropAhead(ch) })
+			s.timer = newAlarm(aheadIdle, func() { s.dropAhead(ch) })
 			s.change()
 		}
 	})
@@ -64,7 +64,7 @@ func (s *Slots) TakeAhead() *Channel {
 		return nil
 	}
 	s.ahead = nil
-	s.timer.Stop()
+	s.timer.stop()
 	select {
 	case <-ch.closed:
 		return nil

@@ -17,7 +17,7 @@ type keepalive struct {
 	max      int // <= 0: never give up
 
 	mu      sync.Mutex // guards the following
-	timer   *time.Timer
+	timer   *alarm     // nil: no questions
 	stopped bool
 	asking  bool // a question is waiting for its answer
 	missed  int  // ticks since that question
@@ -29,7 +29,7 @@ func watchAlive(k *Link, interval time.Duration, limit int) *keepalive {
 	if interval > 0 {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.timer = time.AfterFunc(a.next(), a.tick)
+		a.timer = newAlarm(a.next(), a.tick)
 	}
 	return a
 }
@@ -51,9 +51,7 @@ func (a *keepalive) stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stopped = true
-	if a.timer != nil {
-		a.timer.Stop()
-	}
+	a.timer.stop()
 }
 
 // tick runs once per interval, in a goroutine of its own. While one tick waits
@@ -83,13 +81,13 @@ func (a *keepalive) tick() {
 			)
 			return
 		}
-		a.timer.Reset(a.next())
+		a.timer.reset(a.next())
 		a.mu.Unlock()
 		return
 	}
 	a.asking = true
 	a.k.wg.join()
-	a.timer.Reset(a.next())
+	a.timer.reset(a.next())
 	a.mu.Unlock()
 
 	defer a.k.wg.leave()

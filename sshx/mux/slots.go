@@ -38,8 +38,8 @@ type Slots struct {
 	conns   []*carrier // the caller's own first
 	dialing bool       // another connection is being made
 	ahead   *Channel
-	opening bool // the channel ahead is being opened
-	timer   *time.Timer
+	opening bool          // the channel ahead is being opened
+	timer   *alarm        // of ahead
 	changed chan struct{} // closed and replaced when a slot or a connection becomes free
 	ended   int           // number of commands that have ended
 	over    bool
@@ -243,9 +243,7 @@ func (s *Slots) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
-	if s.timer != nil {
-		s.timer.Stop()
-	}
+	s.timer.stop()
 	for _, c := range s.conns[1:] {
 		c.k.Close()
 	}
