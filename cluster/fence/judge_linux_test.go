@@ -204,9 +204,9 @@ func (j *judge) fault(format string, args ...any) {
 	j.faults = append(j.faults, fmt.Sprintf(format, args...))
 }
 
-// typing waits until the owners of consoles type; owners of slow ones must have filled the buffers of the kernels. It
-// reports false if a lease has ended before, so that another owner has the console.
-func (j *judge) typing(tb testing.TB, opened map[string]report) (all bool) {
+// typing waits until the owner of consoles types; those of slow ones must have filled the buffers of the kernels. It
+// reports false if a lease has ended before: a machine with much to do may be late by more than a lease allows.
+func (j *judge) typing(tb testing.TB, owner *node, opened map[string]report) (all bool) {
 	tb.Helper()
 	all = true
 	for device, r := range opened {
@@ -214,7 +214,7 @@ func (j *judge) typing(tb testing.TB, opened map[string]report) (all bool) {
 		var read chan struct{}
 		j.has(tb, device, "its owner types", func(c *console) bool {
 			conn, read = c.conns[r.Token], c.read
-			lost := false
+			_, lost := owner.end(r)
 			for token := range c.acquired {
 				lost = lost || token > r.Token
 			}
@@ -231,8 +231,12 @@ func (j *judge) typing(tb testing.TB, opened map[string]report) (all bool) {
 			case <-read: // it is read by now
 				return true
 			default:
-				return before > 0 && arrived(conn) == before && (unsent(tb, conn) || closed(conn))
 			}
+			if closed(conn) {
+				all = false
+				return true
+			}
+			return before > 0 && arrived(conn) == before && unsent(tb, conn)
 		})
 	}
 	return all

@@ -71,8 +71,8 @@ type process struct {
 
 // owned is a console that this node has acquired.
 type owned struct {
-	token uint64
-	at    time.Time
+	*devlock.Lease
+	at time.Time
 }
 
 // nodeMain is the main function of a node.
@@ -127,7 +127,7 @@ func (p *process) reserve(ctx context.Context, device, id string, fenced bool) (
 		return session.Reservation{}, err
 	}
 	p.mu.Lock()
-	p.owned[device] = owned{l.Token(), at}
+	p.owned[device] = owned{l, at}
 	p.mu.Unlock()
 	r := session.Reservation{
 		Release: func() { _ = p.store.Release(context.Background(), l) }, Check: l.Check, AfterEnd: l.AfterEnd,
@@ -155,7 +155,7 @@ func (p *process) open(device string) {
 	}
 	opened, err := p.manager.Open(ctx, request)
 	for ; err != nil; opened, err = p.manager.Open(ctx, request) {
-		if _, held := errors.AsType[*devlock.HeldError](err); !held {
+		if _, held := errors.AsType[*devlock.HeldError](err); !held && !p.lost(device) {
 			p.say(report{What: "failed", Device: device, Reason: err.Error()})
 			return
 		}
@@ -166,8 +166,9 @@ func (p *process) open(device string) {
 	own := p.owned[device]
 	p.sessions = append(p.sessions, s)
 	p.mu.Unlock()
-	p.say(report{What: "opened", Device: device, Token: own.token})
-	text := fmt.Appendf(nil, "%s %d %d\n", device, own.token, own.at.UnixNano())
+	token := own.Token()
+	p.say(report{What: "opened", Device: device, Token: token})
+	text := fmt.Appendf(nil, "%s %d %d\n", device, token, own.at.UnixNano())
 	if slow(device) {
 		text = append(text, bytes.Repeat([]byte("s"), burst)...)
 	}
@@ -180,7 +181,16 @@ func (p *process) open(device string) {
 	}
 	<-s.Ended()
 	end := s.Info().End
-	p.say(report{What: "ended", Device: device, Token: own.token, Code: end.Code, Reason: end.Reason})
+	p.say(report{What: "ended", Device: device, Token: token, Code: end.Code, Reason: end.Reason})
+}
+
+// lost reports whether this node had a console and its lease has ended: a machine with much to do may take longer to
+// open a session than a lease lasts.
+func (p *process) lost(device string) bool {
+	p.mu.Lock()
+	own := p.owned[device]
+	p.mu.Unlock()
+	return own.Lease != nil && own.Check() != nil
 }
 
 // close closes all sessions.
@@ -205,6 +215,9 @@ type node struct {
 	in      *json.Encoder
 	reports chan report
 	ended   chan struct{}
+
+	mu   sync.Mutex        // guards over
+	over map[report]report // the sessions that have ended, by device and token
 }
 
 // startNode starts a node, and ends it with the test.
@@ -214,7 +227,7 @@ func startNode(tb testing.TB, c nodeConfig) *node {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	n := &node{cmd: exec.Command(os.Args[0]), ended: make(chan struct{}), reports: make(chan report, 10_000)}
+	n := &node{cmd: exec.Command(os.Args[0]), ended: make(chan struct{}), reports: make(chan report, 10_000), over: make(map[report]report)}
 	n.cmd.Env = append(os.Environ(), nodeEnv+"="+string(text), "GORACE=atexit_sleep_ms=10")
 	n.cmd.Stderr = os.Stderr
 	in, err := n.cmd.StdinPipe()
@@ -238,12 +251,41 @@ func startNode(tb testing.TB, c nodeConfig) *node {
 			if err := lines.Decode(&r); err != nil {
 				return
 			}
-			n.reports <- r
+			if r.What != "ended" {
+				n.reports <- r
+				continue
+			}
+			n.mu.Lock()
+			n.over[report{Device: r.Device, Token: r.Token}] = r
+			n.mu.Unlock()
 		}
 	}()
 	tb.Cleanup(n.kill)
 	n.take(tb, "ready", 1)
 	return n
+}
+
+// end returns the "ended" of the session of an "opened", if it has ended. Its node does not open the console again.
+func (n *node) end(opened report) (r report, ended bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r, ended = n.over[report{Device: opened.Device, Token: opened.Token}]
+	return r, ended
+}
+
+// lose waits until the sessions of all these consoles have ended, and fails the test if one did not lose its lease.
+func (n *node) lose(tb testing.TB, opened map[string]report) {
+	tb.Helper()
+	for device, r := range opened {
+		var end report
+		eventually(tb, device+": its session ends", func() (ended bool) {
+			end, ended = n.end(r)
+			return ended
+		})
+		if end.Code != session.EndReservation {
+			tb.Errorf("%s: the session has ended with %+v", device, end)
+		}
+	}
 }
 
 // kill ends the process with SIGKILL, and waits for that.
