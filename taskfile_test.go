@@ -42,7 +42,7 @@ func TestTaskfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strings.Split(setting(`COMPUTING_TESTS: \^\((.*)\)\$`), "|") {
+	for name := range strings.SplitSeq(setting(`COMPUTING_TESTS: \^\((.*)\)\$`), "|") {
 		if len(declared[name]) != 1 {
 			t.Errorf("Taskfile.yml: %s of COMPUTING_TESTS is in the packages %v, want one", name, declared[name])
 		}

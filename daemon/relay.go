@@ -100,8 +100,8 @@ func (r *relaying) finish(ctx context.Context, down <-chan error) error {
 	_ = r.Conn.SetReadDeadline(time.Now().Add(drain))
 	select {
 	case err := <-down:
-		if errors.Is(err, ErrLost) || ctx.Err() != nil { // the daemon ends the conversation, as it should
-			return nil
+		if errors.Is(err, ErrLost) || ctx.Err() != nil {
+			return nil //nolint:nilerr // the daemon ends the conversation, as it should
 		}
 		return err
 	case <-ctx.Done():
@@ -238,6 +238,6 @@ func (r *relaying) failure(q request) mcp.JSONRPCMessage {
 		return mcpgo.Error(mcp.INTERNAL_ERROR, gone)
 	}
 	return slot.Answer(mcp.JSONRPCResponse{
-		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(json.RawMessage(q.id)), Result: res,
+		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(q.id), Result: res,
 	})
 }

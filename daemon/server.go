@@ -202,8 +202,8 @@ func (s *Server) accept(ctx context.Context, l net.Listener) error {
 		c, err := l.Accept()
 		switch {
 		case err == nil:
-		case ctx.Err() != nil, errors.Is(err, net.ErrClosed): // the latter by Change
-			return nil
+		case ctx.Err() != nil, errors.Is(err, net.ErrClosed):
+			return nil //nolint:nilerr // Serve ends, or Change has closed the listener
 		case isTemporary(err):
 			s.o.Logger.Error("a client was not accepted", "error", err)
 			pause(ctx, 100*time.Millisecond)

@@ -17,7 +17,7 @@ import (
 // A daemon removes the files of unused configurations when it starts. Files that a process holds stay, and so do the
 // files of others and young logs.
 func TestSweep(t *testing.T) {
-	dir, err := os.MkdirTemp("/tmp", "ptyctl-sweep-") // short, for sockets
+	dir, err := os.MkdirTemp("/tmp", "ptyctl-sweep-") //nolint:usetesting // short, for sockets
 	if err != nil {
 		t.Fatal(err)
 	}

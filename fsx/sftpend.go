@@ -104,13 +104,13 @@ func (k *outFile) endWith(b []byte) (n int, err error) {
 	k.ended = true
 	for _, q := range end {
 		if k.failed = q.err(); k.failed != nil {
-			return n, nil
+			return n, nil //nolint:nilerr // end has the error
 		}
 	}
 	a, err := stat.attributes()
 	if err != nil {
 		k.failed = err
-		return n, nil
+		return n, nil //nolint:nilerr // end has the error
 	}
 	k.size, k.is = max(int64(a.Size), 0), a.FileMode()
 	if k.size < k.offset+int64(n) { // another program has shortened it, or the server has answered before it had the data

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -57,10 +58,8 @@ func (m member) Others() (others []string) {
 func (m member) Place(_ context.Context, n peers.Need) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, node := range n.Not {
-		if node == m.place {
-			return m.name, nil
-		}
+	if slices.Contains(n.Not, m.place) {
+		return m.name, nil
 	}
 	return m.place, nil
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -120,7 +121,7 @@ func (r *replays) run(ctx context.Context, p *replay, f func(context.Context) (a
 	defer inorder.Pass(ctx)
 	defer close(p.done)
 	p.v, p.err = guarded(context.WithoutCancel(ctx), f)
-	again, repeats := p.err.(repeatable)
+	again, repeats := errors.AsType[repeatable](p.err)
 	if repeats {
 		p.err = again.error
 	}

@@ -132,7 +132,7 @@ func (m *Metrics) Observe(e term.Event) {
 	case term.VerbRead:
 		if e.Refused == nil {
 			m.read.observe(e.Duration.Seconds())
-			t.dropped.add(int64(e.Dropped))
+			t.dropped.add(e.Dropped)
 		}
 		return
 	case term.VerbState:

@@ -201,7 +201,7 @@ func TestNames(t *testing.T) {
 	want := []string{
 		"arista_eos", "aruba_aoscx", "cisco_asa", "cisco_ios", "cisco_iosxr", "cisco_nxos", "dell_os10", "fortios", "frr",
 		"hp_comware", "huawei_vrp", "juniper_junos", "mikrotik_routeros", "nokia_sros", "openwrt", "paloalto_panos",
-		"posix", "u_boot", "vyos", //nolint:misspell // its name
+		"posix", "u_boot", "vyos",
 	}
 	if got := Names(); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)

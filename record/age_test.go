@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -128,8 +129,8 @@ func TestEncryptedChanged(t *testing.T) {
 		check("a missing part", append([]string{parts[0]}, parts[2:]...)...)
 		check("an exchange of parts", append([]string{parts[0], parts[2], parts[1]}, parts[3:]...)...)
 		check("a part that comes twice", append([]string{parts[0], parts[0]}, parts[1:]...)...)
-		check("more after the end", append(parts[:len(parts):len(parts)], parts[len(parts)-1])...)
-		check("text after the end", append(parts[:len(parts):len(parts)], "text")...)
+		check("more after the end", append(slices.Clip(parts), parts[len(parts)-1])...)
+		check("text after the end", append(slices.Clip(parts), "text")...)
 		whole := strings.Join(parts, "")
 		for at := 0; at < len(whole); at += 61 {
 			changed := []byte(whole)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // forged is the header of a recording that ptyctl has not made.
@@ -86,7 +85,7 @@ func TestHostileFiles(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", name, err, c.says)
 		}
 	}
-	if d := time.Duration(maxTime); d+d < 0 {
+	if d := maxTime; d+d < 0 {
 		t.Errorf("two times of %v have no sum", d)
 	}
 }

@@ -195,8 +195,8 @@ func TestPerHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewStore([]Definition{{Auto: true, Name: "pw", Source: value("value-v"), Hosts: []string{"*"}, PerHour: 2}}, Options{})
 		var got []bool
-		for _, wait := range []time.Duration{0, 30, 10, 19, 1, 1, 30} {
-			time.Sleep(wait * time.Minute)
+		for _, wait := range []int{0, 30, 10, 19, 1, 1, 30} {
+			time.Sleep(time.Duration(wait) * time.Minute)
 			_, by, err := s.Answer(t.Context(), login, password)
 			if (by == "") != errors.Is(err, term.PolicyDenied) {
 				t.Errorf("the answer is from %q, %v", by, err)

@@ -98,16 +98,16 @@ func extract(b *buffer.Buffer, from, end, next int64, reason Reason) Chunk {
 	return c
 }
 
-// holdBackPartialRune leaves an incomplete rune at the end of c for the next read. fresh says that the rest of it
+// holdBackPartialRune leaves an incomplete rune at the end of k for the next read. fresh says that the rest of it
 // may be on its way.
-func (c *Chunk) holdBackPartialRune(fresh bool) {
-	n := vt.PartialRune(c.Data)
-	if c.Reason == ReasonFull { // the rest is there already, unless MaxBytes has no room for a rune
-		fresh = n < len(c.Data)
+func (k *Chunk) holdBackPartialRune(fresh bool) {
+	n := vt.PartialRune(k.Data)
+	if k.Reason == ReasonFull { // the rest is there already, unless MaxBytes has no room for a rune
+		fresh = n < len(k.Data)
 	}
 	if n > 0 && fresh {
-		c.Data = c.Data[:len(c.Data)-n]
-		c.Next = c.Start + int64(len(c.Data))
+		k.Data = k.Data[:len(k.Data)-n]
+		k.Next = k.Start + int64(len(k.Data))
 	}
 }
 

@@ -162,7 +162,7 @@ type playing struct {
 // run shows frames until the end, or until the browser has gone.
 func (p *playing) run(ctx context.Context) {
 	if p.speed == 0 {
-		p.show(false)
+		_ = p.show(false)
 		return
 	}
 	timer := time.NewTimer(0)

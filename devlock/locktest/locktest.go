@@ -45,36 +45,36 @@ func owner(session string) devlock.Owner {
 }
 
 // within is the context of a call that must not take forever.
-func within(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), longest)
-	t.Cleanup(cancel)
+func within(tb testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(tb.Context(), longest)
+	tb.Cleanup(cancel)
 	return ctx
 }
 
-func acquire(t testing.TB, s devlock.Store, device, session string) *devlock.Lease {
-	t.Helper()
-	l, err := s.Acquire(within(t), device, owner(session))
+func acquire(tb testing.TB, s devlock.Store, device, session string) *devlock.Lease {
+	tb.Helper()
+	l, err := s.Acquire(within(tb), device, owner(session))
 	if err != nil {
-		t.Fatalf("Acquire(%q) for %s: %v", device, session, err)
+		tb.Fatalf("Acquire(%q) for %s: %v", device, session, err)
 	}
 	return l
 }
 
-func release(t testing.TB, s devlock.Store, l *devlock.Lease) {
-	t.Helper()
-	if err := s.Release(within(t), l); err != nil {
-		t.Errorf("Release(%q): %v", l.Device(), err)
+func release(tb testing.TB, s devlock.Store, l *devlock.Lease) {
+	tb.Helper()
+	if err := s.Release(within(tb), l); err != nil {
+		tb.Errorf("Release(%q): %v", l.Device(), err)
 	}
 }
 
 // heldBy fails the test unless a store refuses the device and names the session of its owner.
-func heldBy(t testing.TB, s devlock.Store, device, session string) {
-	t.Helper()
-	_, err := s.Acquire(within(t), device, owner("intruder"))
+func heldBy(tb testing.TB, s devlock.Store, device, session string) {
+	tb.Helper()
+	_, err := s.Acquire(within(tb), device, owner("intruder"))
 	held, ok := errors.AsType[*devlock.HeldError](err)
 	if !ok || held.Device != device || held.Owner.Session != session || held.Owner.Socket != owner(session).Socket ||
 		!held.Owner.Started.Equal(owner(session).Started) {
-		t.Fatalf("Acquire(%q) = %v, want a HeldError that names session %s", device, err, session)
+		tb.Fatalf("Acquire(%q) = %v, want a HeldError that names session %s", device, err, session)
 	}
 }
 

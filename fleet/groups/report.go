@@ -3,6 +3,7 @@ package groups
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -222,9 +223,7 @@ func merge(list []failedSet, code func(failedSet) string) []failedSet {
 		}
 		merged[i].reasons += f.reasons
 		merged[i].labels = append(merged[i].labels, f.labels...)
-		for label, line := range f.last {
-			merged[i].last[label] = line
-		}
+		maps.Copy(merged[i].last, f.last)
 	}
 	for i := range merged {
 		slices.SortFunc(merged[i].labels, nodeset.Compare)

@@ -3,6 +3,7 @@ package inventory
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -171,8 +172,8 @@ func (r *yamlReader) pairsIn(n *yaml.Node, what string, depth int) ([]pair, erro
 		} else if list.Kind == yaml.SequenceNode {
 			sources = list.Content
 		}
-		for i := len(sources) - 1; i >= 0; i-- { // the first decides
-			more, err := r.pairsIn(sources[i], what, depth+1)
+		for _, source := range slices.Backward(sources) { // the first decides
+			more, err := r.pairsIn(source, what, depth+1)
 			if err != nil {
 				return nil, err
 			}

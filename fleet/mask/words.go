@@ -1,6 +1,9 @@
 package mask
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // pid finds the number after pid, which begins a word or a part of one: PID 12, Main PID: 12, MainPID=12, "pid":12,
 // ppid=12; and after Process: in systemctl status.
@@ -56,10 +59,8 @@ func tagPID(line []byte, i int) (from, to int, token string) {
 
 // treePID finds the number after the lines of a tree, as systemctl status draws it: ├─812 /usr/sbin/sshd.
 func treePID(line []byte, i int) (from, to int, token string) {
-	for _, c := range line[:i] {
-		if isWord(c) {
-			return 0, 0, ""
-		}
+	if slices.ContainsFunc(line[:i], isWord) {
+		return 0, 0, ""
 	}
 	for _, branch := range []string{"├─", "└─", "|-", "`-"} {
 		if !bytes.HasPrefix(line[i:], []byte(branch)) {

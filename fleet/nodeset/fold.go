@@ -95,7 +95,7 @@ func (r row) write(pattern string) string {
 func fold(rows []row) []row {
 	for {
 		best := rows
-		for i := len(rows[0]) - 1; i >= 0; i-- {
+		for i := range slices.Backward(rows[0]) {
 			if joined := join(rows, i); len(joined) < len(best) {
 				best = joined
 			}

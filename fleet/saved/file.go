@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 	"unicode/utf8"
 )
@@ -196,7 +197,7 @@ func (t fileText) output(sum string) (o Output, err error) {
 		return o, errChanged
 	}
 	copy(o.Sum[:], raw)
-	if o.dropped() == 0 && sha256.Sum256(append(o.Head[:len(o.Head):len(o.Head)], o.Tail...)) != o.Sum {
+	if o.dropped() == 0 && sha256.Sum256(append(slices.Clip(o.Head), o.Tail...)) != o.Sum {
 		return o, errChanged
 	}
 	return o, nil

@@ -22,10 +22,10 @@ type bash struct {
 }
 
 // newBash makes the agent's machine: ssh reads the same configuration as ptyctl, with connections that are shared.
-func newBash(w *world, t *testing.T) *bash {
+func newBash(t *testing.T, w *world) *bash {
 	t.Helper()
 	// The path of a Unix socket is limited to 107 bytes, which a test's own folder may exceed.
-	dir, err := os.MkdirTemp("", "agent-") //nolint:usetesting // see above
+	dir, err := os.MkdirTemp("", "agent-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,8 +109,8 @@ func press(name string, keys ...string) string {
 		if tmuxKeys.MatchString(k) {
 			literal = ""
 		}
-		if strings.HasSuffix(k, ";") {
-			k = strings.TrimSuffix(k, ";") + `\;`
+		if before, ok := strings.CutSuffix(k, ";"); ok {
+			k = before + `\;`
 		}
 		if i > 0 {
 			words = append(words, `\;`)

@@ -57,7 +57,7 @@ type reply struct {
 	Message        string
 }
 
-func newPtyctl(w *world, t *testing.T, flags ...string) *ptyctl {
+func newPtyctl(t *testing.T, w *world, flags ...string) *ptyctl {
 	return &ptyctl{
 		t:       t,
 		client:  w.home.Connect(t, append(flags, "--results", "compact")...),

@@ -57,7 +57,7 @@ func TestTasks(t *testing.T) {
 	w := newWorld(t)
 	var rows []row
 	for _, k := range tasks {
-		t.Run(k.name, func(t *testing.T) { rows = append(rows, k.run(w, t)) })
+		t.Run(k.name, func(t *testing.T) { rows = append(rows, k.run(t, w)) })
 	}
 	if *compare {
 		printTable(os.Stdout, rows)
@@ -78,12 +78,12 @@ func TestTasks(t *testing.T) {
 }
 
 // run does the task in each arm.
-func (k task) run(w *world, t *testing.T) row {
+func (k task) run(t *testing.T, w *world) row {
 	r := row{task: k.name, kind: k.kind, lacks: k.lacks}
 	w.t = t
 	k.prepare(w)
 	byPtyctl := func(script func(*world, *ptyctl), flags ...string) *ptyctl {
-		p := newPtyctl(w, t, flags...)
+		p := newPtyctl(t, w, flags...)
 		script(w, p)
 		if wrong := k.done(w); wrong != "" {
 			t.Errorf("after ptyctl's part of %q the host shows: %s", k.name, wrong)
@@ -102,7 +102,7 @@ func (k task) run(w *world, t *testing.T) row {
 		return r
 	}
 	k.prepare(w)
-	b := newBash(w, t)
+	b := newBash(t, w)
 	k.bash(w, b)
 	r.bash = b.cost
 	b.finish()

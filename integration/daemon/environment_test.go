@@ -31,7 +31,7 @@ func TestEnvironmentOfCaller(t *testing.T) {
 	} {
 		r := c.client.NextResult(c.client.Ask(lab.ToolRun, `{"argv":["sh","-c","pwd; env | grep -v PWD"]}`))
 		folder, rest, _ := strings.Cut(r.Stdout, "\n")
-		for _, line := range strings.Fields(c.want) {
+		for line := range strings.FieldsSeq(c.want) {
 			if !strings.Contains(rest, line+"\n") {
 				t.Errorf("client %d: the program has %q, want %q in it", i, rest, line)
 			}

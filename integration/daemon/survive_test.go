@@ -198,7 +198,7 @@ func TestIsolation(t *testing.T) {
 	}
 	// The audit log tells the clients apart.
 	shims := make(map[string]bool)
-	for _, line := range strings.Split(string(lab.ReadFile(t, h.Audit)), "\n") {
+	for line := range strings.SplitSeq(string(lab.ReadFile(t, h.Audit)), "\n") {
 		if _, rest, ok := strings.Cut(line, `"shim":"`); ok {
 			name, _, _ := strings.Cut(rest, `"`)
 			shims[name] = true

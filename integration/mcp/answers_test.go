@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -85,9 +86,7 @@ func (site *answerSite) record(form string, cases []answerCase) (list []record) 
 	site.home.StopDaemons(t) // with the sessions of the answers before
 	c := site.home.Connect(t, "--results", form)
 	kept := map[string]string{}
-	for name, port := range site.ports {
-		kept[name] = port
-	}
+	maps.Copy(kept, site.ports)
 	for _, a := range cases {
 		args := os.Expand(a.args, func(name string) string {
 			if value, ok := kept[name]; ok {

@@ -361,6 +361,6 @@ func relay(to, from net.Conn, delay time.Duration) {
 	}
 	to.Close()
 	_, _ = io.Copy(io.Discard, from)
-	for range pieces { //nolint:revive // the reader may wait for room
+	for range pieces { // the reader may wait for room
 	}
 }

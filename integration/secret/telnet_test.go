@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"testing"
@@ -30,7 +29,7 @@ func bastion(ctx context.Context, network, address string, approve term.Approve)
 func overTelnet(t *testing.T, d telnet.Dialer, to term.Target, list ...secret.Definition) *session.Session {
 	t.Helper()
 	m := session.NewManager(session.Config{
-		Dialers: map[string]term.Dialer{"telnet": d.Open}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Dialers: map[string]term.Dialer{"telnet": d.Open}, Logger: slog.New(slog.DiscardHandler),
 		Input: session.InputOptions{Secrets: secret.NewStore(list, secret.Options{})},
 	})
 	t.Cleanup(func() { m.Close(context.Background()) })

@@ -114,7 +114,7 @@ func TestPasteTransaction(t *testing.T) {
 		t.Helper()
 		r := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":%s}`, id, "show ip prefix-list "+name)
 		var has []string
-		for _, line := range strings.Split(r.Stdout, "\n") {
+		for line := range strings.SplitSeq(r.Stdout, "\n") {
 			if _, after, found := strings.Cut(line, "seq "); found {
 				has = append(has, strings.Fields(after)[0])
 			}

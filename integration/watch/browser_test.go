@@ -37,8 +37,8 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 		// A frame without an origin would else be in a process of its own, where the tests do not see it.
 		chromedp.Flag("disable-features", "site-per-process,Translate,BlinkGenPropertyTrees,IsolateSandboxedIframes"),
 	)
-	ctx, _ := chromedp.NewExecAllocator(context.Background(), options...) //nolint:govet // it ends with the tests
-	ctx, _ = chromedp.NewContext(ctx)                                     //nolint:govet // also
+	ctx, _ := chromedp.NewExecAllocator(context.Background(), options...) // it ends with the tests
+	ctx, _ = chromedp.NewContext(ctx)
 	return ctx, chromedp.Run(ctx)
 })
 

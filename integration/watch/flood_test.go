@@ -83,18 +83,18 @@ func BenchmarkLatency(b *testing.B) {
 	}
 }
 
-func latency(tb *testing.B, flood bool) {
-	h := lab.NewHome(tb)
-	c := h.Connect(tb)
-	id := openLocal(tb, c, "cat")
+func latency(b *testing.B, flood bool) {
+	h := lab.NewHome(b)
+	c := h.Connect(b)
+	id := openLocal(b, c, "cat")
 	if flood {
-		other := openLocal(tb, c, "sh")
-		c.Call(tb, lab.ToolIO, `{"action":"write","session_id":%s,"data":"while :; do seq 1 100000; done\r"}`, other)
+		other := openLocal(b, c, "sh")
+		c.Call(b, lab.ToolIO, `{"action":"write","session_id":%s,"data":"while :; do seq 1 100000; done\r"}`, other)
 	}
-	b := newTab(tb, 1280, 860)
-	b.open(startPage(tb, h).link())
-	b.shows(".tile .name", id)
-	evaluate[bool](b, `(() => {
+	page := newTab(b, 1280, 860)
+	page.open(startPage(b, h).link())
+	page.shows(".tile .name", id)
+	evaluate[bool](page, `(() => {
 		window.times = []
 		const seen = new Set()
 		for (const s of document.querySelectorAll('.tile .screen')) s.addEventListener('drawn', () => {
@@ -104,19 +104,19 @@ func latency(tb *testing.B, flood bool) {
 		})
 		return true
 	})()`)
-	for tb.Loop() {
+	for b.Loop() {
 		now := fmt.Sprintf("T%d\r", time.Now().UnixMilli())
-		c.Call(tb, lab.ToolIO, `{"action":"write","session_id":%s,"data":%s}`, id, now)
+		c.Call(b, lab.ToolIO, `{"action":"write","session_id":%s,"data":%s}`, id, now)
 		time.Sleep(40 * time.Millisecond) // a program that draws, and no flood
 	}
 	time.Sleep(200 * time.Millisecond)
 	var times []float64
-	b.run("read the times", chromedp.Evaluate(`window.times`, &times))
+	page.run("read the times", chromedp.Evaluate(`window.times`, &times))
 	if len(times) == 0 {
-		tb.Fatal("the browser has shown none of the writes")
+		b.Fatal("the browser has shown none of the writes")
 	}
 	slices.Sort(times)
-	tb.ReportMetric(times[len(times)/2], "ms-p50")
-	tb.ReportMetric(times[len(times)*95/100], "ms-p95")
-	tb.ReportMetric(times[len(times)-1], "ms-max")
+	b.ReportMetric(times[len(times)/2], "ms-p50")
+	b.ReportMetric(times[len(times)*95/100], "ms-p95")
+	b.ReportMetric(times[len(times)-1], "ms-max")
 }

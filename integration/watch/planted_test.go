@@ -154,7 +154,7 @@ func (r *rawPage) do(method, path, body string) string {
 // stream keeps an answer that goes on, until the test ends.
 func (r *rawPage) stream(path string) *lab.Capture {
 	r.t.Helper()
-	res := r.send(http.MethodGet, path, "")
+	res := r.send(http.MethodGet, path, "") //nolint:bodyclose // it is closed with the test
 	seen := lab.NewCapture()
 	done := make(chan struct{})
 	go func() {

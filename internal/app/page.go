@@ -27,7 +27,7 @@ func servesPage(cfg config.Config) bool {
 // inClearText refuses to serve the page where what people type would cross the network in clear text.
 func inClearText(o config.HTTP, secure bool) error {
 	if addr, err := net.ResolveTCPAddr("tcp", o.Listen); err != nil || !o.Watch || secure || httpserve.Loopback(addr) {
-		return nil // an invalid address is refused when the port is opened
+		return nil //nolint:nilerr // an invalid address is refused when the port is opened
 	}
 	return fmt.Errorf("will not serve the watch page at %s without TLS: what people type would cross the network in clear "+
 		"text; set server.http.tls_cert_file or tls_self_signed, listen on 127.0.0.1, or leave server.http.watch out", o.Listen)

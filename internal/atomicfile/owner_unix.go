@@ -11,7 +11,7 @@ import (
 func keepOwner(f *os.File, path string) error {
 	was, err := os.Stat(path)
 	if err != nil {
-		return nil // there is no old file, or the rename fails
+		return nil //nolint:nilerr // there is no old file, or the rename fails
 	}
 	is, err := f.Stat()
 	if err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"flag"
+	"slices"
 	"time"
 )
 
@@ -71,10 +72,8 @@ func (c *Context) IsSet(name string) bool {
 	for ; c != nil; c = c.parent {
 		for _, f := range c.Command.Flags {
 			names := f.Names()
-			for _, n := range names {
-				if n == name {
-					return anySet(c.set, names)
-				}
+			if slices.Contains(names, name) {
+				return anySet(c.set, names)
 			}
 		}
 	}

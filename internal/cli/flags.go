@@ -23,7 +23,7 @@ type Flag interface {
 	required() bool
 }
 
-// The types of flags, by the values they take.
+// Types of flags, by the values they take.
 type (
 	BoolFlag     = flagOf[bool]
 	StringFlag   = flagOf[string]

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"filippo.io/age"
+
 	"ptyctl/internal/cli"
 
 	"ptyctl/audit"

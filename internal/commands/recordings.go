@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"filippo.io/age"
+
 	"ptyctl/internal/cli"
 
 	"ptyctl/internal/recordings"

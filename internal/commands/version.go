@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 
 	"golang.org/x/crypto/ssh"
+
 	"ptyctl/internal/cli"
 
 	"ptyctl/internal/releases"

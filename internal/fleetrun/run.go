@@ -202,7 +202,7 @@ func (o Options) interrupted(ctx context.Context, on *control.Client, id string)
 	defer stop()
 	var r result
 	if err := ask(ctx, on, Tool, Call{Action: "cancel", FleetID: id, Order: Order{MaxOutput: maxShown}}, &r); err != nil {
-		return End{Interrupted: true}, nil //nolint:nilerr // the person has gone on, and the run ends with this process
+		return End{Interrupted: true}, nil // the person has gone on, and the run ends with this process
 	}
 	return End{Interrupted: true}, o.show(r)
 }

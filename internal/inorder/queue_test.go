@@ -14,7 +14,7 @@ import (
 
 // words reads a call of the form "NAME[:PATH[?]]..." as what it is about; "?" means that it reads the file.
 func words(call json.RawMessage) (about []Subject) {
-	for _, w := range strings.Fields(string(call)) {
+	for w := range strings.FieldsSeq(string(call)) {
 		w, reads := strings.CutSuffix(w, "?")
 		name, path, _ := strings.Cut(w, ":")
 		about = append(about, Subject{name, path, reads})

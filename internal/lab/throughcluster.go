@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// ClusterVariable, if it is not empty, makes the tests of a package use two nodes of a cluster: see ThroughCluster.
+// ClusterVariable makes the tests of a package use two nodes of a cluster: see ThroughCluster.
 const ClusterVariable = "PTYCTL_TESTS_CLUSTER"
 
 // The programs that this needs, which are of another module: see task test:cluster:mcp.

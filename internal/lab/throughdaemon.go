@@ -15,7 +15,7 @@ import (
 	"ptyctl/internal/leaktest"
 )
 
-// DaemonVariable, if it is not empty, makes the tests of a package use a daemon: see ThroughDaemon.
+// DaemonVariable makes the tests of a package use a daemon: see ThroughDaemon.
 const DaemonVariable = "PTYCTL_TESTS_DAEMON"
 
 // ThroughDaemon reports whether each client on stdio is a shim. Then a Home has a daemon of its own, which ends with the

@@ -76,7 +76,7 @@ func answer(name, arg string, args []string, stdout, stderr io.Writer) {
 	case "colour":
 		fmt.Fprint(stdout, "\x1b[31mred\x1b[0m \xff\x1b]0;title\x07\n")
 	case "flood":
-		for line := 0; line < n; line++ {
+		for line := range n {
 			fmt.Fprintf(stdout, "%07d\n", line)
 		}
 	case "jflood":

@@ -118,7 +118,7 @@ func (jsonFormat) read(text []byte, path []string, name string) (*written, error
 	}
 	var w written
 	if err := json.Unmarshal(entry.Pack(), &w); err != nil {
-		return &written{}, nil // an entry, though of no use
+		return &written{}, nil //nolint:nilerr // an entry, though of no use
 	}
 	return &w, nil
 }

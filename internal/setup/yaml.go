@@ -82,7 +82,7 @@ func (yamlFormat) read(text []byte, path []string, name string) (*written, error
 	}
 	var w written
 	if err := in.Decode(&w); err != nil {
-		return &written{}, nil // an entry, though of no use
+		return &written{}, nil //nolint:nilerr // an entry, though of no use
 	}
 	return &w, nil
 }

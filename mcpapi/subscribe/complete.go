@@ -2,6 +2,7 @@ package subscribe
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -27,12 +28,12 @@ func (s resources) CompleteResourceArgument(
 		return c, nil
 	}
 	seen := s.seen(ctx)
-	for i := len(seen) - 1; i >= 0; i-- {
-		if !strings.HasPrefix(seen[i].ID, argument.Value) {
+	for _, s := range slices.Backward(seen) {
+		if !strings.HasPrefix(s.ID, argument.Value) {
 			continue
 		}
 		if c.Total++; len(c.Values) < maxCompleted {
-			c.Values = append(c.Values, seen[i].ID)
+			c.Values = append(c.Values, s.ID)
 		}
 	}
 	c.HasMore = c.Total > len(c.Values)

@@ -282,7 +282,7 @@ func streamOut(r session.ExecResult, o session.Output, raw bool) (
 	// The two ends are judged apart: the cut may lie within a character, which is no reason for base64 where
 	// both are whole.
 	case !utf8.Valid(head) || !utf8.Valid(tail):
-		return base64.StdEncoding.EncodeToString(append(head[:len(head):len(head)], tail...)), "base64", cut, removed
+		return base64.StdEncoding.EncodeToString(append(slices.Clip(head), tail...)), "base64", cut, removed
 	case cut == nil:
 		return string(head), "", nil, removed
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -293,7 +294,7 @@ func about(err error, field string) error {
 	}
 	named := *e
 	named.Msg = field + ": " + e.Msg
-	named.Facts = append(named.Facts[:len(named.Facts):len(named.Facts)], term.ArgumentFault{Field: term.Field(field)})
+	named.Facts = append(slices.Clip(named.Facts), term.ArgumentFault{Field: term.Field(field)})
 	return &named
 }
 

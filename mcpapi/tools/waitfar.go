@@ -266,8 +266,8 @@ func (p part) named(err error) error {
 		return err
 	}
 	named := *e
-	for i := len(p.at) - 1; i >= 0; i-- { // from the end, as the call's indexes are not smaller: none is replaced twice
-		named.Msg = strings.ReplaceAll(named.Msg, fmt.Sprintf("on[%d]", i), fmt.Sprintf("on[%d]", p.at[i]))
+	for i, v := range slices.Backward(p.at) { // from the end, as the call's indexes are not smaller: none is replaced twice
+		named.Msg = strings.ReplaceAll(named.Msg, fmt.Sprintf("on[%d]", i), fmt.Sprintf("on[%d]", v))
 	}
 	return &named
 }

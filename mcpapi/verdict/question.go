@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"ptyctl/term"
@@ -117,7 +118,7 @@ func (q *question) exact() bool {
 		texts = q.Far.texts(texts)
 	}
 	if p := q.Plan; p != nil {
-		variables = append(variables[:len(variables):len(variables)], p.CallerEnv...)
+		variables = append(slices.Clip(variables), p.CallerEnv...)
 		if p.Proxy != nil {
 			texts = p.Proxy.texts(texts)
 		}

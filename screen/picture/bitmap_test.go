@@ -5,7 +5,7 @@ import "testing"
 // TestUnifont reads every glyph of the fallback font.
 func TestUnifont(t *testing.T) {
 	narrow, wide := 0, 0
-	for r := rune(0); r < 0x21000; r++ {
+	for r := range rune(0x21000) {
 		width, columns := bitmap(r)
 		switch {
 		case len(columns) != width*bitmapRows || width > 2:

@@ -226,7 +226,7 @@ func TestCoverage(t *testing.T) {
 	if len(missing) != 3 {
 		t.Fatal("a blank and the frames for missing narrow and wide characters look alike")
 	}
-	for _, text := range strings.Fields("a Z ~ é Ж Ω ß ẞ ế א ب ก ม क অ ა ア 漢 한 → ⇒ ↯ ∀ ∞ ≠ ⌘ ⏎ ① ■ ● ★ ☃ ☑ ⚠ ✓ ✗ ❯ 🀄 🂡 😀 🚀 👍 🧑 🫠 🇩 ﷽ 𝒜 ⎿ ⏺ ✻ \ue0a0 🮕") {
+	for text := range strings.FieldsSeq("a Z ~ é Ж Ω ß ẞ ế א ب ก ม क অ ა ア 漢 한 → ⇒ ↯ ∀ ∞ ≠ ⌘ ⏎ ① ■ ● ★ ☃ ☑ ⚠ ✓ ✗ ❯ 🀄 🂡 😀 🚀 👍 🧑 🫠 🇩 ﷽ 𝒜 ⎿ ⏺ ✻ \ue0a0 🮕") {
 		if missing[shown(text)] {
 			t.Errorf("%s (%+q) is drawn as a blank or as a missing character", text, text)
 		}

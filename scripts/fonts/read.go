@@ -36,8 +36,11 @@ func readHex(glyphs map[rune][]byte, file string) error {
 			return err
 		}
 		rows, err := hex.DecodeString(bits)
-		if err != nil || len(rows) != height && len(rows) != 2*height {
-			return fmt.Errorf("line of %s has %d bytes, want %d or %d: %v", char, len(rows), height, 2*height, err)
+		if err != nil {
+			return fmt.Errorf("line of %s: %w", char, err)
+		}
+		if len(rows) != height && len(rows) != 2*height {
+			return fmt.Errorf("line of %s has %d bytes, want %d or %d", char, len(rows), height, 2*height)
 		}
 		if r >= ' ' {
 			glyphs[rune(r)] = byColumn(rows)

@@ -96,7 +96,7 @@ func TestScoop(t *testing.T) {
 func TestPKGBUILD(t *testing.T) {
 	aur := filepath.Join(made(t), "aur")
 	folder := filepath.Join(t.TempDir(), "ptyctl-1.2.3-rc.1-linux-amd64")
-	for _, name := range strings.Fields("ptyctl ptyctl.1 completions/ptyctl.bash completions/ptyctl.fish completions/_ptyctl LICENSE NOTICE THIRD-PARTY-LICENSES.txt README.md " +
+	for name := range strings.FieldsSeq("ptyctl ptyctl.1 completions/ptyctl.bash completions/ptyctl.fish completions/_ptyctl LICENSE NOTICE THIRD-PARTY-LICENSES.txt README.md " +
 		"CHANGELOG.md ptyctl.toml.example ptyctl.spdx.json docs/a.md packaging/systemd/ptyctl.service") {
 		path := filepath.Join(folder, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -19,7 +19,7 @@ func TestRename(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	for _, name := range strings.Split(strings.TrimSuffix(files, "\x00"), "\x00") {
+	for name := range strings.SplitSeq(strings.TrimSuffix(files, "\x00"), "\x00") {
 		text, err := os.ReadFile(filepath.Join(top, name))
 		if os.IsNotExist(err) { // removed, and not yet committed
 			continue

@@ -233,7 +233,7 @@ func TestHangs(t *testing.T) {
 		t.Errorf("a helper that hangs fails with %v, want canceled", err)
 	}
 	p, _ := os.ReadFile(pids)
-	for _, pid := range strings.Fields(string(p)) {
+	for pid := range strings.FieldsSeq(string(p)) {
 		for {
 			stat, err := os.ReadFile("/proc/" + pid + "/stat")
 			if err != nil || strings.Contains(string(stat), ") Z ") {

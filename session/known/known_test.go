@@ -342,7 +342,7 @@ func TestTexts(t *testing.T) {
 	}
 	r.Redact(term.RedactedValue{Value: []byte(planted), Session: "one"})
 	hidden := v.Error(err)
-	if s := fmt.Sprintf("%v %+v", hidden, term.FactOf[term.Prompt](hidden.(*term.Error))); strings.Contains(s, planted) || //nolint:errorlint // it is one
+	if s := fmt.Sprintf("%v %+v", hidden, term.FactOf[term.Prompt](hidden.(*term.Error))); strings.Contains(s, planted) ||
 		!errors.Is(hidden, cause) || term.KindOf(hidden) != term.AuthFailed {
 		t.Errorf("the hidden error is %q, of kind %s, and the same as its cause: %v", s, term.KindOf(hidden), errors.Is(hidden, cause))
 	}

@@ -22,7 +22,7 @@ const mostCorners = 200
 func boxAround(now *screen.Snapshot, row, col int) *box {
 	tried := 0
 	for top := range row {
-		for left := 0; left < col; left++ {
+		for left := range col {
 			if !isCorner(now, top, left, topLeft) {
 				continue
 			}

@@ -67,7 +67,7 @@ func (c *Command) Failure(name string, e term.Exit, stderr []byte) error {
 	case badOption.MatchString(text):
 		return failed(term.Unsupported, "the sudo there does not know the options -k, -S and -p")
 	case c.began == "" && !fatal.MatchString(text), err != nil:
-		return nil // a warning of sudo's, and a failure of the command; or it was stopped meanwhile
+		return nil //nolint:nilerr // a warning of sudo's, and a failure of the command; or it was stopped meanwhile
 	}
 	return failed(term.AuthFailed, "sudo has not run the command")
 }

@@ -322,7 +322,7 @@ func TestCancel(t *testing.T) {
 				near, far := line(t, 1, faults{delay: 300 * time.Millisecond}, faults{delay: 300 * time.Millisecond})
 				cause := errors.New("enough")
 				first, cancel := context.WithCancelCause(t.Context())
-				var second context.Context = t.Context()
+				second := t.Context()
 				if !sends {
 					first, second = second, first
 				}

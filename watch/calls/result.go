@@ -2,6 +2,7 @@ package calls
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"ptyctl/mcpapi/jsonrpc"
@@ -40,8 +41,8 @@ func partsOf(text string) []Part {
 
 // Tail returns the last part of the result that is more than a number, cut to its last n bytes.
 func (x *Entry) Tail(n int) []Part {
-	for i := len(x.Result) - 1; i >= 0; i-- {
-		p := x.Result[i]
+	for _, p := range slices.Backward(x.Result) {
+
 		if p.Text == "" {
 			continue
 		}

@@ -76,6 +76,7 @@ func follow(t *testing.T, f *Feed, query string) (next func(about string, want f
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = res.Body.Close() })
 	lines := bufio.NewReader(res.Body)
 	return func(about string, want func(line) bool) line {
 		t.Helper()

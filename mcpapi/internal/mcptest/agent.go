@@ -51,7 +51,7 @@ func NewAgent(t *testing.T, srv *mcpapi.Server, revision string) *Agent {
 
 // Connected is NewAgent for one of several clients: name is its program's, and ctx may have its identity.Caller. gone
 // ends the connection, as the end of the client's process does, and returns when its calls have ended.
-func Connected( //nolint:revive // t comes first in all functions for tests
+func Connected(
 	t *testing.T, ctx context.Context, srv *mcpapi.Server, name, revision string,
 ) (a *Agent, gone func()) {
 	t.Helper()

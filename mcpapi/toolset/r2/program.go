@@ -166,7 +166,7 @@ func (p *program) meet(ctx context.Context, wait time.Duration) (ready bool, err
 		p.part = answer{}
 		mark := "ptyctl-" + rand.Text()
 		if err := p.in.send([]byte(echo + mark + "\n")); err != nil {
-			return false, nil
+			return false, p.gone(ctx)
 		}
 		if ready, err = p.await(ctx, time.Until(deadline), len(mark)+2); !ready || err != nil {
 			return ready, err

@@ -38,7 +38,7 @@ func check(cmd string, shell bool) string {
 		}
 	}
 	// Of the commands themselves, . runs the lines of a file, or the output of a command.
-	for _, part := range strings.Split(cmd, ";") {
+	for part := range strings.SplitSeq(cmd, ";") {
 		if name := strings.TrimLeft(part, " \t\"0123456789"); strings.HasPrefix(name, ".") {
 			return fmt.Sprintf("the command %q runs the lines of a file or of another command, which are not seen here; "+
 				"the operator allows that with toolsets.r2.shell = true", shorten(strings.TrimSpace(part), 40))

@@ -144,7 +144,7 @@ func unlessEnded(err error) error {
 
 // numbers returns the numbers in a list.
 func numbers(text []byte) (all []int) {
-	for _, f := range bytes.Fields(text) {
+	for f := range bytes.FieldsSeq(text) {
 		if pid, err := strconv.Atoi(string(f)); err == nil {
 			all = append(all, pid)
 		}

@@ -33,7 +33,7 @@ func start(t *testing.T, script string) (pid int, printed []int) {
 	if err != nil {
 		t.Fatalf("%q printed %q: %v", script, line, err)
 	}
-	for _, f := range strings.Fields(line) {
+	for f := range strings.FieldsSeq(line) {
 		n, err := strconv.Atoi(f)
 		if err != nil {
 			t.Fatalf("%q printed %q, want numbers", script, line)
