@@ -47,7 +47,7 @@ func TestProbe(t *testing.T) {
 				t.Fatal(err)
 			}
 			var f term.Front
-			for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 				if f = tr.(term.Prober).Probe(); tt.want(f) {
 					return
 				}

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is the time limit of each wait in these tests.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // open starts a program on a terminal, and closes it at the end of the test.
 func open(tb testing.TB, o term.LocalOptions) *ptyx.Terminal {

@@ -74,16 +74,32 @@ func TestProgramTimeout(t *testing.T) {
 	for name, c := range map[string]struct {
 		script, out, signal string
 		code                int
+		grace               time.Duration
 	}{
-		"obeys":   {"echo up; exec sleep 1000", "up\n", "TERM", 143},
-		"traps":   {"trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done", "up\nbye\n", "", 9},
-		"ignores": {"trap '' TERM; echo up; while :; do sleep 0.01; done", "up\n", "KILL", 137},
+		"obeys":   {"echo up; exec sleep 1000", "up\n", "TERM", 143, patience},
+		"traps":   {"trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done", "up\nbye\n", "", 9, patience},
+		"ignores": {"trap '' TERM; echo up; while :; do sleep 0.01; done", "up\n", "KILL", 137, 300 * time.Millisecond},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		out, _, e, err := tryRun(ctx, ptyx.Host{}, job{LocalOptions: sh(c.script), grace: 300 * time.Millisecond})
+		tr, err := ptyx.Host{}.Open(t.Context(), term.Target{PTY: term.PTY{Disabled: true}, Local: sh(c.script)}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		var out bytes.Buffer
+		up := make(firstWrite, 1)
+		go func() { // its time is over when it runs
+			select {
+			case <-up:
+			case <-ctx.Done():
+			}
+			cancel()
+		}()
+		e, err := tr.(*ptyx.Program).Exec(ctx, term.ExecRequest{Grace: c.grace}, io.MultiWriter(&out, up), io.Discard)
+		late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 		cancel()
-		if err != nil || out != c.out || e.Killed != "yes" || e.Signal != c.signal || e.Code != c.code {
-			t.Errorf("%s: %q, %+v, %v", name, out, e, err)
+		_ = tr.Close()
+		if late || err != nil || out.String() != c.out || e.Killed != "yes" || e.Signal != c.signal || e.Code != c.code {
+			t.Errorf("%s: %q, %+v, %v; it said too late that it runs: %v", name, &out, e, err, late)
 		}
 	}
 }

@@ -2,13 +2,16 @@ package ptyx_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,8 +21,7 @@ import (
 	"ptyctl/term"
 )
 
-// marked returns the processes, including zombies, with the mark among their
-// arguments.
+// marked returns the processes with the mark among their arguments.
 func marked(tb testing.TB, mark string) (pids []int) {
 	tb.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -36,6 +38,15 @@ func marked(tb testing.TB, mark string) (pids []int) {
 		}
 	}
 	return pids
+}
+
+// living returns the processes with the mark that have not ended. One that was killed may wait for init to reap it.
+func living(tb testing.TB, mark string) []int {
+	tb.Helper()
+	return slices.DeleteFunc(marked(tb, mark), func(pid int) bool {
+		s, ok := processes.ReadStat(pid)
+		return !ok || s.Dead
+	})
 }
 
 // childrenOf returns the children of this process, with their states. The watcher is not among them.
@@ -76,10 +87,10 @@ os.wait()
 `
 
 // runner does not stay the same process for long: each forks the next one, in a session of its own, and ends. It gives up
-// after ten seconds, so that a test that fails leaves none behind.
+// after twice the patience, so that a test that fails leaves none behind.
 const runner = `
 import os, time
-for i in range(200):
+for i in range(2400):
     if os.fork(): os._exit(0)
     os.setsid()
     time.sleep(0.05)
@@ -115,8 +126,8 @@ func TestNobodyStays(t *testing.T) {
 				if name == "runs on" && (!supervised || processes.ListName != "children") { // only luck finds it in a table of all processes
 					continue
 				}
-				if !supervised { // the tag is set a moment after the start
-					script = "sleep 0.2; " + script
+				if !supervised { // the tag is set a moment after the start, before open returns
+					script = "read go; " + script
 				}
 				mark := "mark-" + strconv.Itoa(os.Getpid()) + "-" + strings.ReplaceAll(name, " ", "-")
 				tr := open(
@@ -126,6 +137,9 @@ func TestNobodyStays(t *testing.T) {
 						Env:  []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}, {Name: "RUNNER", Value: runner}},
 					},
 				)
+				if !supervised {
+					mustWrite(t, tr, "\r")
+				}
 				if name == "has left it" {
 					time.Sleep(100 * time.Millisecond)
 				} else {
@@ -146,21 +160,15 @@ func TestNobodyStays(t *testing.T) {
 				if took := time.Since(began); took > patience {
 					t.Errorf("%s: Close took %v, want at most %v", name, took, patience)
 				}
-				for deadline := time.Now().Add(patience / 10); ; time.Sleep(5 * time.Millisecond) { // for init to reap
-					left := marked(t, mark)
-					if len(left) == 0 {
-						break
-					}
-					if time.Now().After(deadline) {
-						t.Errorf("%s: %d processes are left: %v", name, len(left), left)
-						for _, pid := range left {
-							_ = syscall.Kill(pid, syscall.SIGKILL)
-						}
-						break
-					}
+				left := living(t, mark)
+				if len(left) > 0 {
+					t.Errorf("%s: %d processes are left: %v", name, len(left), left)
+				}
+				for _, pid := range left {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
 				}
 			}
-			for deadline := time.Now().Add(patience / 10); len(childrenOf(t)) > 0; time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(patience); len(childrenOf(t)) > 0; time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("children are left:\n%s", strings.Join(childrenOf(t), ""))
 				}
@@ -174,10 +182,11 @@ func TestNobodyStays(t *testing.T) {
 func TestOthersStay(t *testing.T) {
 	mark := fmt.Sprintf("mark-%d-others", os.Getpid())
 	o := term.LocalOptions{
-		Argv: []string{"sh", "-c", `sleep 0.2; /usr/bin/python3 -c "$DAEMON" $MARK; echo up; sleep 1000`},
+		Argv: []string{"sh", "-c", `read go; /usr/bin/python3 -c "$DAEMON" $MARK; echo up; sleep 1000`},
 		Env:  []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}},
 	}
 	stays := open(t, o)
+	mustWrite(t, stays, "\r") // the tag is set before open returns
 	until(t, stays, "up\r\n")
 	before := marked(t, mark)
 	goes := open(t, sh("echo up; sleep 1000"))
@@ -195,7 +204,23 @@ func TestOthersStay(t *testing.T) {
 // A program must not count as ended before the processes that it left behind are
 // gone.
 func TestProgramLeavesNothing(t *testing.T) {
-	mark := fmt.Sprintf("mark-%d-run", os.Getpid())
+	mark, tagged := fmt.Sprintf("mark-%d-run", os.Getpid()), filepath.Join(t.TempDir(), "tagged")
+	ctx, cancel := context.WithCancel(t.Context())
+	var looks sync.WaitGroup
+	defer looks.Wait()
+	defer cancel()
+	looks.Go(func() { // the tag is set a moment after the start
+		for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+			for _, pid := range marked(t, mark) {
+				if is, err := processes.OwnFamily.Has(pid); err == nil && is {
+					if err := os.WriteFile(tagged, nil, 0o600); err != nil {
+						t.Error(err)
+					}
+					return
+				}
+			}
+		}
+	})
 	out, _, e := run(
 		t,
 		ptyx.Host{},
@@ -204,17 +229,20 @@ func TestProgramLeavesNothing(t *testing.T) {
 				Argv: []string{
 					"sh",
 					"-c",
-					`sleep 0.2; /usr/bin/python3 -c "$DAEMON" $MARK; sh -c 'trap "" TERM HUP; sleep 1000' $MARK & echo up; exit 3`,
+					`until [ -e $TAGGED ]; do sleep 0.05; done; ` +
+						`/usr/bin/python3 -c "$DAEMON" $MARK; sh -c 'trap "" TERM HUP; sleep 1000' $MARK & echo up; exit 3`,
+					mark,
 				},
-				Env: []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}},
+				Env: []term.EnvVar{
+					{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}, {Name: "TAGGED", Value: tagged},
+				},
 			},
 		},
 	)
 	if out != "up\n" || e.Code != 3 {
 		t.Errorf("%q, %+v", out, e)
 	}
-	time.Sleep(50 * time.Millisecond) // for init to reap
-	if left := marked(t, mark); len(left) > 0 {
+	if left := living(t, mark); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 }
@@ -346,7 +374,7 @@ func TestDeathOfTheHolder(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() != -1 {
 		t.Fatalf("the holder ended with %v: %s", err, out)
 	}
-	for deadline := time.Now().Add(patience / 4); len(marked(t, mark)) > 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); len(marked(t, mark)) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("left: %v", marked(t, mark))
 		}
@@ -488,10 +516,11 @@ func TestWatcher(t *testing.T) {
 // All that a terminal starts is known as this process's own, also behind setsid(1) and without variables; others are
 // not. The terminal gets its mark a moment after its start, because this process does not supervise.
 func TestStarted(t *testing.T) {
-	tr := open(t, sh("sleep 0.5; setsid -f env -i sh -c 'echo child $$; sleep 1000'; sleep 0.2; echo own $$; sleep 1000"))
-	text := until(t, tr, "own ")
-	for !strings.Contains(text[strings.Index(text, "own "):], "\n") {
-		text += until(t, tr, "\n")
+	tr := open(t, sh("read go; setsid -f env -i sh -c 'echo child $$; sleep 1000'; echo own $$; sleep 1000"))
+	mustWrite(t, tr, "\r")
+	var text string
+	for !regexp.MustCompile(`child \d+\r`).MatchString(text) || !regexp.MustCompile(`own \d+\r`).MatchString(text) {
+		text += until(t, tr, "\n") // either may come first
 	}
 	for _, name := range []string{"child ", "own "} {
 		_, rest, _ := strings.Cut(text, name)

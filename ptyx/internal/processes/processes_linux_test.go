@@ -16,6 +16,9 @@ import (
 	"ptyctl/ptyx/internal/processes"
 )
 
+// patience is how long a test waits for something that must come.
+const patience = time.Minute
+
 // start starts a shell that prints the numbers of processes, and returns its own and those.
 func start(t *testing.T, script string) (pid int, printed []int) {
 	t.Helper()
@@ -56,7 +59,7 @@ func TestChildren(t *testing.T) {
 			t.Errorf("Children(%d) = %v, want %d among them", pid, found, want)
 		}
 	}
-	nested, _ := start(t, "(sleep 1000 & exec sleep 1000) & sh -c 'sleep 1000 & sleep 1000' & sleep 0.3")
+	nested, _ := start(t, "(sleep 1000 & exec sleep 1000) & sh -c 'sleep 1000 & sleep 1000' & true")
 	list := func() []int {
 		tree, err := processes.Tree([]int{nested})
 		if err != nil {
@@ -64,13 +67,20 @@ func TestChildren(t *testing.T) {
 		}
 		return slices.Sorted(slices.Values(tree))
 	}
-	var table []int
-	for _, p := range processes.WithDescendants([]int{nested}) {
-		table = append(table, p.PID)
+	var tree, table []int
+	// The shell does not wait for the others to start: both looks have to find all six.
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		tree, table = list(), nil
+		for _, p := range processes.WithDescendants([]int{nested}) {
+			table = append(table, p.PID)
+		}
+		slices.Sort(table)
+		if len(tree) == 6 && slices.Equal(tree, table) {
+			break
+		}
 	}
-	slices.Sort(table)
-	if tree := list(); len(tree) < 5 || !slices.Equal(tree, table) {
-		t.Errorf("Tree(%d) = %v, want the %v of the table, at least 5", nested, tree, table)
+	if len(tree) != 6 || !slices.Equal(tree, table) {
+		t.Errorf("Tree(%d) = %v, want the %v of the table, 6 of them", nested, tree, table)
 	}
 	if found, err := processes.Children(1 << 30); err != nil || len(found) != 0 {
 		t.Errorf("Children of no process = %v, %v, want none", found, err)
@@ -113,17 +123,17 @@ ctypes.CDLL(None).pthread_exit(None)
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/stat")
 		return err == nil && strings.Contains(string(text), ") Z ")
 	}
-	for deadline := time.Now().Add(10 * time.Second); !zombie(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !zombie(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the first thread of python has not ended within 10s")
+			t.Fatal("the first thread of python has not ended")
 		}
 	}
 	living := processes.Living([]int{cmd.Process.Pid})
 	if len(living) != 1 {
 		t.Fatalf("Living(%d) = %v while a thread runs, want the process", cmd.Process.Pid, living)
 	}
-	if !processes.Signal(living, 10*time.Second, unix.SIGKILL) {
-		t.Error("Signal(KILL) = false, want the process to end within 10s")
+	if !processes.Signal(living, patience, unix.SIGKILL) {
+		t.Error("Signal(KILL) = false, want the process to end")
 	}
 	if living := processes.Living([]int{cmd.Process.Pid}); len(living) != 0 {
 		t.Errorf("Living = %v after KILL, want none", living)
