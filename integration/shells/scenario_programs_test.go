@@ -213,7 +213,7 @@ func scenarioGDB(t *testing.T, l *lab.Shells) {
 	lab.TypeUntil(t, s, "shell sleep 98765.1\r", `\r\n`)
 	l.WantRunning(t, "sleep 98765.1")
 	lab.TypeUntil(t, s, "\x03", `\(gdb\) $`)
-	l.WantGone(t, "sleep 98765.1", time.Second)
+	l.WantGone(t, "sleep 98765.1")
 	lab.TypeUntil(t, s, "quit\r", `\$ $`)
 	r := asks(t, s, "gdb -q -nx", prompt.REPL)
 	wantEnded(t, s, lab.Reply(t, s, r, "quit 9\r"), `quit 9`, 9)
@@ -240,7 +240,7 @@ func scenarioTop(t *testing.T, l *lab.Shells) {
 	if err != nil || r.Exit.Known && r.Exit.Code == 0 && !r.TimedOut {
 		t.Errorf("%s, %+v, %v; want it to be stopped", r.Done, r.Exit, err)
 	}
-	l.WantGone(t, "top -d 0.3", 2*time.Second)
+	l.WantGone(t, "top -d 0.3")
 	lab.WantTerminalExec(t, s, "echo back", "back\n", 0)
 }
 
@@ -306,7 +306,7 @@ func scenarioJobControl(t *testing.T, l *lab.Shells) {
 	})
 	lab.TypeUntil(t, s, "\x03", `\^C(?s:.*)\$ $`)
 	lab.WantTerminalExec(t, s, "jobs", "", 0)
-	l.WantGone(t, "sleep 98765.2", lab.Patience)
+	l.WantGone(t, "sleep 98765.2")
 }
 
 func scenarioNoEcho(t *testing.T, l *lab.Shells) {

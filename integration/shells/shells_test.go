@@ -181,7 +181,7 @@ func shellsExit(t *testing.T, s *session.Session, sh lab.LoginShell) {
 			r.ExitReason,
 		)
 	}
-	if end := lab.WantEnd(t, s, lab.Patience); end.Exit.Code != 3 {
+	if end := lab.WantEnd(t, s); end.Exit.Code != 3 {
 		t.Errorf("the session ended with %+v", end)
 	}
 }

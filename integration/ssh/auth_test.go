@@ -16,6 +16,8 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 
 	"ptyctl/internal/lab"
+	"ptyctl/internal/leaktest"
+	"ptyctl/session"
 	"ptyctl/term"
 )
 
@@ -115,7 +117,7 @@ func labExpiredPassword(t *testing.T, l *lab.Namespace) {
 	lab.TypeUntil(t, s, frank.Password+"\r", `New password: `)
 	lab.TypeUntil(t, s, "another Passphrase-1138\r", `Retype new password: `)
 	lab.TypeUntil(t, s, "another Passphrase-1138\r", `updated successfully`)
-	lab.WantEnd(t, s, 10*time.Second)
+	lab.WantEnd(t, s)
 
 	target := server.WithPassword(frank)
 	target.Auth.Password = "another Passphrase-1138"
@@ -143,16 +145,30 @@ func labUserCertificate(t *testing.T, l *lab.Namespace) {
 }
 
 // A server that has closed the connection takes no answer any more. sshd says nothing when it does so, so that it is
-// known only by its time; the session may end before the answer or because of it.
+// known only by its process; the session may end before the answer or because of it.
 func labLoginGraceTime(t *testing.T, l *lab.Namespace) {
-	server := l.SSHD(t, lab.ServerConfig{PAM: lab.PAMCode, Config: "KbdInteractiveAuthentication yes\nLoginGraceTime 1"})
-	s := l.Operator(t, server).MustAsk(server.Target(l.Users["carol"]), `Verification code: `)
-	select {
-	case <-s.Ended():
-	case <-time.After(2500 * time.Millisecond):
-		lab.AnswerLogin(t, s, lab.OneTimeCode())
+	var s *session.Session
+	lab.InTime(t, "a question within LoginGraceTime", time.Second, func(d time.Duration) bool {
+		config := fmt.Sprintf("KbdInteractiveAuthentication yes\nLoginGraceTime %d", d/time.Second)
+		server := l.SSHD(t, lab.ServerConfig{PAM: lab.PAMCode, Config: config})
+		r, err := l.Operator(t, server).Open(server.Target(l.Users["carol"]))
+		_, child, _ := strings.Cut(server.Log.Wait(t, `Forked child \d+`), "Forked child ")
+		lab.Eventually(t, "the end of sshd's process for the connection", func() bool {
+			return l.Run(t, "test -e /proc/"+strings.TrimRight(child, ".")+" || echo gone") != ""
+		})
+		if err != nil || r.Prompt == nil || !strings.Contains(r.Prompt.Text, "Verification code: ") {
+			t.Logf("LoginGraceTime %v: it asks %+v, %v", d, r.Prompt, err)
+			return false
+		}
+		s = r.Session
+		return true
+	})
+	code := lab.OneTimeCode()
+	leaktest.Typed(t, code)
+	if _, err := s.Write(t.Context(), []byte(code+"\r"), session.WriteOptions{}); err != nil {
+		lab.WantError(t, err, term.AlreadyClosed)
 	}
-	end := lab.WantEnd(t, s, 5*time.Second)
+	end := lab.WantEnd(t, s)
 	e := lab.WantError(t, end.Err, term.AuthFailed)
 	if !strings.Contains(e.Message(), "ended the connection") || len(term.FactOf[term.ConnectFailure](e).Ladder) != 1 {
 		t.Errorf(

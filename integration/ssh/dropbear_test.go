@@ -62,9 +62,9 @@ func labDropbear(t *testing.T, l *lab.Namespace) {
 		lab.TypeUntil(t, s, "sleep 4321.8\r", `4321\.8`)
 		l.WantRunning(t, "sleep 4321.8")
 		lab.TypeUntil(t, s, "\x03", `\^C`)
-		l.WantGone(t, "sleep 4321.8", 5*time.Second)
+		l.WantGone(t, "sleep 4321.8")
 		lab.TypeUntil(t, s, "exit 6\r", `exit 6`)
-		if end := lab.WantEnd(t, s, 10*time.Second); end.Exit.Code != 6 {
+		if end := lab.WantEnd(t, s); end.Exit.Code != 6 {
 			t.Errorf("the session ended with %+v (%v)", end.Exit, end.Err)
 		}
 	})
@@ -75,7 +75,7 @@ func labDropbear(t *testing.T, l *lab.Namespace) {
 		if err := s.Signal(t.Context(), "TERM"); err != nil {
 			t.Fatal(err)
 		}
-		if end := lab.WantEnd(t, s, 5*time.Second); end.Exit.Signal != "TERM" {
+		if end := lab.WantEnd(t, s); end.Exit.Signal != "TERM" {
 			t.Errorf("the session ended with %+v (%v); want signal TERM", end.Exit, end.Err)
 		}
 	})
@@ -92,24 +92,20 @@ func labDropbear(t *testing.T, l *lab.Namespace) {
 		lab.WantExec(t, s, "echo still here", "still here\n", 0)
 	})
 	t.Run("keepalive", func(t *testing.T) {
-		o := operator(t)
-		o.Options.KeepaliveInterval, o.Options.KeepaliveCountMax = 200*time.Millisecond, 2
-		s := o.MustOpen(server.WithKey(alice))
-		select {
-		case <-s.Ended():
-			t.Fatalf("the idle session has ended: %+v", s.Info().End)
-		case <-time.After(1500 * time.Millisecond):
-		}
-		pid := labDropbearProcess(t, l, s)
-		l.Run(t, "kill -STOP "+pid)
-		t.Cleanup(func() { l.Run(t, "kill -KILL "+pid+" || true") })
-		lab.WantError(t, lab.WantEnd(t, s, 5*time.Second).Err, term.RemoteClosed)
+		lab.InTime(t, "an idle session that goes on", 200*time.Millisecond, func(d time.Duration) bool {
+			o := operator(t)
+			o.Options.KeepaliveInterval, o.Options.KeepaliveCountMax = d, 2
+			s := labOpens(t, o, server.WithKey(alice))
+			shown := labShows(s, askParent, shownParent)
+			if shown == "" || ended(s, 7*d) {
+				t.Logf("keepalives every %v: the idle session has ended", d)
+				return false
+			}
+			pid, _, _ := strings.Cut(labParents(t, l, shown), " ") // of the process that serves the connection
+			l.Run(t, "kill -STOP "+pid)
+			t.Cleanup(func() { l.Run(t, "kill -KILL "+pid+" || true") })
+			lab.WantError(t, lab.WantEnd(t, s).Err, term.RemoteClosed)
+			return true
+		})
 	})
-}
-
-// labDropbearProcess returns the pid of the process that serves the terminal's connection.
-func labDropbearProcess(t *testing.T, l *lab.Namespace, s *session.Session) string {
-	t.Helper()
-	pid, _, _ := strings.Cut(labSessionProcesses(t, l, s), " ")
-	return pid
 }

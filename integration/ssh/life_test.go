@@ -1,7 +1,10 @@
 package ssh
 
 import (
+	"context"
+	"fmt"
 	"net"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -14,14 +17,56 @@ import (
 
 // An sshd that asks whether we are alive is answered, however idle the session is.
 func labClientAlive(t *testing.T, l *lab.Namespace) {
-	server := l.SSHD(t, lab.ServerConfig{Config: "ClientAliveInterval 1\nClientAliveCountMax 2"})
-	s := l.Operator(t, server).MustOpen(server.WithKey(l.Users["alice"]))
+	lab.InTime(t, "an idle session that goes on", time.Second, func(d time.Duration) bool {
+		config := fmt.Sprintf("ClientAliveInterval %d\nClientAliveCountMax 2", d/time.Second)
+		server := l.SSHD(t, lab.ServerConfig{Config: config})
+		s := l.Operator(t, server).MustOpen(server.WithKey(l.Users["alice"]))
+		if ended(s, 4*d) {
+			t.Logf("ClientAliveInterval %v: the idle session has ended: %+v", d, s.Info().End)
+			return false
+		}
+		lab.TypeUntil(t, s, "echo the-$((40+2))\r", `the-42`)
+		return true
+	})
+}
+
+// labOpens opens a session that asks nothing. It returns nil if its keepalives are not answered in time.
+func labOpens(t *testing.T, o *lab.Operator, target term.Target) *session.Session {
+	t.Helper()
+	r, err := o.Open(target)
+	if err != nil {
+		lab.WantError(t, err, term.RemoteClosed)
+		return nil
+	}
+	return r.Session
+}
+
+// labShows types text and returns what the terminal shows up to the match, or nothing if the session ends before that.
+func labShows(s *session.Session, text, until string) string {
+	if s == nil {
+		return ""
+	}
+	w, err := s.Write(context.Background(), []byte(text), session.WriteOptions{})
+	if err != nil {
+		return ""
+	}
+	c := s.Read(context.Background(), session.ReadRequest{
+		Cursor: w.Cursor, Until: regexp.MustCompile(until), Timeout: lab.Patience,
+	})
+	if c.Reason != session.ReasonMatched {
+		return ""
+	}
+	return string(c.Data)
+}
+
+// ended reports whether the session has ended after d.
+func ended(s *session.Session, d time.Duration) bool {
 	select {
 	case <-s.Ended():
-		t.Fatalf("the idle session has ended: %+v", s.Info().End)
-	case <-time.After(4 * time.Second):
+		return true
+	case <-time.After(d):
+		return false
 	}
-	lab.TypeUntil(t, s, "echo the-$((40+2))\r", `the-42`)
 }
 
 // A client that does not answer is thrown out, and learns of it when it is back.
@@ -39,7 +84,7 @@ func labClientFrozen(t *testing.T, l *lab.Namespace) {
 	defer thaw()
 	server.Log.Wait(t, `Timeout, client not responding`)
 	thaw()
-	end := lab.WantEnd(t, s, 5*time.Second)
+	end := lab.WantEnd(t, s)
 	lab.WantError(t, end.Err, term.RemoteClosed)
 	_, err := s.Write(t.Context(), []byte("x"), session.WriteOptions{})
 	lab.WantError(t, err, term.AlreadyClosed)
@@ -49,7 +94,7 @@ func labClientFrozen(t *testing.T, l *lab.Namespace) {
 func labChannelTimeout(t *testing.T, l *lab.Namespace) {
 	server := l.SSHD(t, lab.ServerConfig{Config: "ChannelTimeout session:*=1"})
 	s := l.Operator(t, server).MustOpen(server.WithKey(l.Users["alice"]))
-	end := lab.WantEnd(t, s, 10*time.Second)
+	end := lab.WantEnd(t, s)
 	if end.Reason == "" {
 		t.Error("the session ended without a reason")
 	}
@@ -58,7 +103,15 @@ func labChannelTimeout(t *testing.T, l *lab.Namespace) {
 // labSessionProcesses returns the pids of the two sshd processes that serve the terminal's connection.
 func labSessionProcesses(t *testing.T, l *lab.Namespace, s *session.Session) string {
 	t.Helper()
-	shown := lab.TypeUntil(t, s, "echo parent-$PPID-\r", `parent-\d+-`)
+	return labParents(t, l, lab.TypeUntil(t, s, askParent, shownParent))
+}
+
+// A shell that is sent askParent shows shownParent.
+const askParent, shownParent = "echo parent-$PPID-\r", `parent-\d+-`
+
+// labParents returns the processes of a connection whose terminal has shown shownParent.
+func labParents(t *testing.T, l *lab.Namespace, shown string) string {
+	t.Helper()
 	_, pid, _ := strings.Cut(shown, "parent-")
 	for '0' > pid[0] || pid[0] > '9' { // the echo of the typed line
 		_, pid, _ = strings.Cut(pid, "parent-")
@@ -69,22 +122,33 @@ func labSessionProcesses(t *testing.T, l *lab.Namespace, s *session.Session) str
 
 func labServerFrozen(t *testing.T, l *lab.Namespace) {
 	server := l.SSHD(t, lab.ServerConfig{})
-	o := l.Operator(t, server)
-	o.Options.KeepaliveInterval, o.Options.KeepaliveCountMax = 300*time.Millisecond, 2
-	s := o.MustOpen(server.WithKey(l.Users["alice"]))
-	other := o.MustOpen(server.WithKey(l.Users["bob"]))
-	pids := labSessionProcesses(t, l, s)
-	began := time.Now()
-	l.Run(t, "kill -STOP "+pids)
-	t.Cleanup(func() { l.Run(t, "kill -KILL "+pids+" || true") })
-	end := lab.WantEnd(t, s, 5*time.Second)
-	if e := lab.WantError(t, end.Err, term.RemoteClosed); !strings.Contains(e.Message(), "not answered") {
-		t.Errorf("the reason does not say that the server did not answer: %s", e.Message())
-	}
-	if took := time.Since(began); took < 600*time.Millisecond {
-		t.Errorf("given up after %s, before two keepalives could have been answered", took)
-	}
-	lab.TypeUntil(t, other, "echo the-$((40+2))\r", `the-42`)
+	lab.InTime(t, "a server that answers beside a frozen one", 300*time.Millisecond, func(d time.Duration) bool {
+		o := l.Operator(t, server)
+		o.Options.KeepaliveInterval, o.Options.KeepaliveCountMax = d, 2
+		s, other := labOpens(t, o, server.WithKey(l.Users["alice"])), labOpens(t, o, server.WithKey(l.Users["bob"]))
+		shown := labShows(s, askParent, shownParent)
+		if shown == "" || other == nil {
+			t.Logf("keepalives every %v: a session has ended before the server froze", d)
+			return false
+		}
+		pids := labParents(t, l, shown)
+		began := time.Now()
+		l.Run(t, "kill -STOP "+pids)
+		t.Cleanup(func() { l.Run(t, "kill -KILL "+pids+" || true") })
+		end := lab.WantEnd(t, s)
+		if e := lab.WantError(t, end.Err, term.RemoteClosed); !strings.Contains(e.Message(), "not answered") {
+			t.Errorf("the reason does not say that the server did not answer: %s", e.Message())
+		}
+		if took := time.Since(began); took < 2*d { // or one was not answered in time before that
+			t.Logf("keepalives every %v: given up after %s, before two could have been answered", d, took)
+			return false
+		}
+		if labShows(other, "echo the-$((40+2))\r", `the-42`) == "" {
+			t.Logf("keepalives every %v: the other session has ended: %+v", d, other.Info().End)
+			return false
+		}
+		return true
+	})
 }
 
 func labServerKilled(t *testing.T, l *lab.Namespace) {
@@ -105,7 +169,7 @@ func labServerKilled(t *testing.T, l *lab.Namespace) {
 	}()
 	orphan := l.WantRunning(t, "sleep 4321.4")
 	l.Run(t, "kill -KILL "+pids+" || true") // one may end with another
-	end := lab.WantEnd(t, s, time.Second)
+	end := lab.WantEnd(t, s)
 	lab.WantError(t, end.Err, term.RemoteClosed)
 	if err := <-running; err != nil {
 		lab.WantError(t, err, term.RemoteClosed)

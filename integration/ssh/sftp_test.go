@@ -205,7 +205,7 @@ func (f labFolder) lost(t *testing.T, s *session.Session) {
 			}
 		}})
 	lab.WantError(t, err, term.RemoteClosed)
-	lab.WantEnd(t, s, 10*time.Second)
+	lab.WantEnd(t, s)
 	f.wantOld(t)
 	lab.WantExec(t, f.s, "rm -f "+f.dir+"/.ptyctl-*.tmp", "", 0)
 }

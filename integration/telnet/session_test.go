@@ -133,7 +133,7 @@ func telnetShellSession(t *testing.T) {
 		if _, err := s.Write(t.Context(), []byte("exit\r"), session.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if end := lab.WantEnd(t, s, lab.Patience); end.Err != nil {
+		if end := lab.WantEnd(t, s); end.Err != nil {
 			t.Errorf("%s: the end after exit: %+v", server.Name, end)
 		}
 	}
@@ -196,7 +196,7 @@ func telnetServerDies(t *testing.T) {
 	server := lab.StartBusybox(t)
 	s := telnetSession(t, server, server.Target())
 	server.Process.Stop(t)
-	if end := lab.WantEnd(t, s, lab.Patience); s.State() != session.Closed && s.State() != session.Failed {
+	if end := lab.WantEnd(t, s); s.State() != session.Closed && s.State() != session.Failed {
 		t.Errorf("the session is %s: %+v", s.State(), end)
 	}
 	if _, err := s.Write(t.Context(), []byte("x"), session.WriteOptions{}); err == nil {

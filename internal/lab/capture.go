@@ -74,3 +74,14 @@ func Eventually(tb testing.TB, what string, ok func() bool) {
 		}
 	}
 }
+
+// InTime calls try with a time that a program keeps by the clock, and as long as that returns false, with twice the time:
+// a machine with much to do may be too slow for the first ones. With a fault it fails for each, and the test with it.
+func InTime(tb testing.TB, what string, first time.Duration, try func(d time.Duration) bool) {
+	tb.Helper()
+	for d := first; !try(d); d *= 2 {
+		if d > Patience/8 {
+			tb.Fatalf("%s: not in %v, either", what, d)
+		}
+	}
+}

@@ -176,7 +176,7 @@ done`)
 // WantRunning waits for a process with text in its command line, and returns its pid.
 func (l *Namespace) WantRunning(tb testing.TB, text string) string {
 	tb.Helper()
-	limit := time.Now().Add(10 * time.Second)
+	limit := time.Now().Add(Patience)
 	for {
 		if found := l.processes(tb, text); len(found) > 0 {
 			pid, _, _ := strings.Cut(found[0], " ")
@@ -189,17 +189,17 @@ func (l *Namespace) WantRunning(tb testing.TB, text string) string {
 	}
 }
 
-// WantGone fails the test unless every process with text in its command line has ended in time.
-func (l *Namespace) WantGone(tb testing.TB, text string, within time.Duration) {
+// WantGone fails the test unless every process with text in its command line ends.
+func (l *Namespace) WantGone(tb testing.TB, text string) {
 	tb.Helper()
-	limit := time.Now().Add(within)
+	limit := time.Now().Add(Patience)
 	for {
 		left := l.processes(tb, text)
 		if len(left) == 0 {
 			return
 		}
 		if time.Now().After(limit) {
-			tb.Errorf("these processes still ran after %s:\n%s", within, strings.Join(left, "\n"))
+			tb.Errorf("these processes still ran after %s:\n%s", Patience, strings.Join(left, "\n"))
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -209,5 +209,5 @@ func (l *Namespace) WantGone(tb testing.TB, text string, within time.Duration) {
 // wantEmpty fails the test if anything but the lab's own shell runs, once sshd has noticed that its clients are gone.
 func (l *Namespace) wantEmpty(tb testing.TB) {
 	tb.Helper()
-	l.WantGone(tb, "", 5*time.Second)
+	l.WantGone(tb, "")
 }

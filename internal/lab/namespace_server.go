@@ -189,11 +189,11 @@ func (g *ServerLog) Count(text string) int {
 	return n
 }
 
-// Wait returns the first line that matches, and fails the test if no line does within ten seconds.
+// Wait returns the first line that matches, and fails the test if no line does.
 func (g *ServerLog) Wait(tb testing.TB, pattern string) string {
 	tb.Helper()
 	re := regexp.MustCompile(pattern)
-	limit := time.After(10 * time.Second)
+	limit := time.After(Patience)
 	for {
 		g.mu.Lock()
 		line, more := g.findLocked(re), g.more

@@ -66,7 +66,7 @@ func (o *Operator) Knows(lines string) {
 	o.Write("known_hosts", string(before)+lines)
 }
 
-// Open opens a session. The context ends with the test, or after half a minute.
+// Open opens a session. The context ends with the test, or when the lab's patience does.
 func (o *Operator) Open(target term.Target) (session.OpenResult, error) {
 	o.TB.Helper()
 	if o.Manager == nil {
@@ -82,7 +82,7 @@ func (o *Operator) Open(target term.Target) (session.OpenResult, error) {
 		o.TB.Cleanup(func() { o.Manager.Close(context.Background()) })
 		leaktest.File(o.TB, o.Options.KnownHostsPath)
 	}
-	ctx, cancel := context.WithTimeout(o.TB.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(o.TB.Context(), Patience)
 	defer cancel()
 	leaktest.Auth(o.TB, target.Auth.Password.Reveal(), target.Auth.PrivateKeyPEM.Reveal(), target.Auth.Passphrase.Reveal())
 	r, err := o.Manager.Open(ctx, session.OpenRequest{Target: target})
@@ -156,7 +156,7 @@ func AnswerLogin(t *testing.T, s *session.Session, text string) {
 	if !w.Answered {
 		t.Fatal("the answer was typed into the terminal, want it sent to the login")
 	}
-	s.Settle(t.Context(), 20*time.Second)
+	s.Settle(t.Context(), Patience)
 }
 
 // WantOpen fails the test unless the session is open.
@@ -182,7 +182,7 @@ func ReadUntil(t *testing.T, s *session.Session, cursor int64, until string) str
 	t.Helper()
 	c := s.Read(
 		t.Context(),
-		session.ReadRequest{Cursor: cursor, Until: regexp.MustCompile(until), Timeout: 10 * time.Second},
+		session.ReadRequest{Cursor: cursor, Until: regexp.MustCompile(until), Timeout: Patience},
 	)
 	if c.Reason != session.ReasonMatched {
 		t.Fatalf("%q was not seen (%s); the terminal shows %q", until, c.Reason, c.Data)
@@ -195,7 +195,7 @@ func ChannelExec(t *testing.T, s *session.Session, command string) session.ExecR
 	t.Helper()
 	r, err := s.Exec(
 		t.Context(),
-		session.ExecRequest{Command: command, Lane: session.LaneChannel, Timeout: 20 * time.Second},
+		session.ExecRequest{Command: command, Lane: session.LaneChannel, Timeout: Patience},
 	)
 	if err != nil {
 		Fatal(t, err)
@@ -222,12 +222,12 @@ func WantExec(t *testing.T, s *session.Session, command, stdout string, code int
 }
 
 // WantEnd waits until the session has ended.
-func WantEnd(t *testing.T, s *session.Session, within time.Duration) session.End {
+func WantEnd(t *testing.T, s *session.Session) session.End {
 	t.Helper()
 	select {
 	case <-s.Ended():
-	case <-time.After(within):
-		t.Fatalf("the session was still %s after %s", s.State(), within)
+	case <-time.After(Patience):
+		t.Fatalf("the session was still %s after %s", s.State(), Patience)
 	}
 	return s.Info().End
 }
