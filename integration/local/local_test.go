@@ -336,24 +336,29 @@ func TestLocalTerminal(t *testing.T) {
 // An exited session is readable until it is closed, however short the retention time, and after that for the retention
 // time.
 func TestLocalExitedStays(t *testing.T) {
-	c := lab.ConnectLocal(t, "[session]\nclosed_retention_ms = 300")
-	id := c.OpenLocal(t, []string{"sh", "-c", "echo the last words; exit 3"}, "")
-	c.AwaitEnd(t, id)
-	time.Sleep(time.Second)
-	if r := c.AwaitEnd(t, id); r.Chunk != "the last words\n" {
-		t.Errorf("after a second: %s", r.Text)
-	}
-	c.Close(t, id)
-	c.AwaitEnd(t, id)
-	for deadline := time.Now().Add(lab.Patience); ; time.Sleep(50 * time.Millisecond) {
-		if r, err := c.Try(t.Context(), lab.ToolSession, `{"action":"status","session_id":%s}`, id); err == nil &&
-			r.ErrorCode == "NOT_FOUND" {
-			break
+	lab.InTime(t, "a read of a closed session", 300*time.Millisecond, func(retention time.Duration) bool {
+		c := lab.ConnectLocal(t, fmt.Sprintf("[session]\nclosed_retention_ms = %d", retention.Milliseconds()))
+		id := c.OpenLocal(t, []string{"sh", "-c", "echo the last words; exit 3"}, "")
+		c.AwaitEnd(t, id)
+		time.Sleep(3 * retention)
+		if r := c.AwaitEnd(t, id); r.Chunk != "the last words\n" {
+			t.Errorf("after three times the retention time: %s", r.Text)
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("it is never forgotten")
+		c.Close(t, id)
+		r, err := c.Try(t.Context(), lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0"}`, id)
+		if err == nil && r.ErrorCode == "NOT_FOUND" {
+			t.Logf("it was forgotten after %v, before it could be read", retention)
+			return false
 		}
-	}
+		if err != nil || !r.EOF || r.Chunk != "the last words\n" {
+			t.Errorf("within the retention time: %s, %v", r.Text, err)
+		}
+		lab.Eventually(t, "that it is forgotten", func() bool {
+			r, err := c.Try(t.Context(), lab.ToolSession, `{"action":"status","session_id":%s}`, id)
+			return err == nil && r.ErrorCode == "NOT_FOUND"
+		})
+		return true
+	})
 }
 
 // A child that never reads holds up no write past its deadline.
@@ -456,7 +461,7 @@ func commandsWith(tb testing.TB, mark string) (found []lab.Process) {
 // awaitNone waits until no process has the mark.
 func awaitNone(tb testing.TB, mark string) {
 	tb.Helper()
-	for deadline := time.Now().Add(lab.Patience / 4); len(commandsWith(tb, mark)) > 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(lab.Patience); len(commandsWith(tb, mark)) > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			left := commandsWith(tb, mark)
 			tb.Errorf("%d processes are left: %v", len(left), left)

@@ -2,9 +2,9 @@ package local
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"ptyctl/internal/lab"
 )
@@ -55,7 +55,12 @@ func TestLocalImitatedPrompt(t *testing.T) {
 		c.Expect(t, id, `[$#] $`)
 		line, _ := json.Marshal(show + "; cat\r")
 		c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":`+string(line)+`}`, id)
-		time.Sleep(500 * time.Millisecond)
+		c.Expect(t, id, `; cat\n.*[#>] $`)
+		lab.Eventually(t, "cat in front", func() bool {
+			return slices.ContainsFunc(lab.Descendants(t, c.PID), func(p lab.Process) bool {
+				return strings.TrimSpace(p.Command) == "cat"
+			})
+		})
 		c.Refused(t, "BUSY", lab.ToolExec, `{"session_id":%s,"cmd":"echo b"}`, id)
 		c.Close(t, id)
 	}

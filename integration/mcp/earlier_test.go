@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"ptyctl/internal/lab"
 	"ptyctl/internal/sshserver"
@@ -240,11 +239,10 @@ format = "text"
 		"--log-level",
 		"info",
 	)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(socket); err == nil || time.Now().After(deadline) {
-			break
-		}
-	}
+	lab.Eventually(t, "the socket", func() bool {
+		_, err := os.Stat(socket)
+		return err == nil
+	})
 	if stdout, stderr, status := h.Run(t, "sessions", "--socket", socket); status != 0 {
 		t.Errorf("status %d: %s%s; its log:\n%s", status, stdout, stderr, p.Log)
 	}

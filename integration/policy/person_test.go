@@ -108,12 +108,10 @@ func TestConsentAtTheSocket(t *testing.T) {
 	}
 
 	var notice struct{ Event, Kind, Rule, Text, Command string }
-	for range 500 { // the program may still run
-		if text, err := os.ReadFile(told); err == nil && json.Unmarshal(text, &notice) == nil {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	lab.Eventually(t, "a notice", func() bool { // the program may still run
+		text, err := os.ReadFile(told)
+		return err == nil && json.Unmarshal(text, &notice) == nil
+	})
 	if notice.Event != "question" || notice.Kind != "consent" || notice.Rule == "" || notice.Text+notice.Command != "" {
 		t.Errorf("the notice is %+v, want one of a consent, without the command", notice)
 	}

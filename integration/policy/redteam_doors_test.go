@@ -223,7 +223,7 @@ func TestDoorsOpen(t *testing.T) {
 			}
 		}
 		ran := false
-		for end := time.Now().Add(10 * time.Second); !ran && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(lab.Patience); !ran && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			ran = b.ran(t)
 		}
 		if !ran {

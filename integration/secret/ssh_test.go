@@ -187,7 +187,9 @@ func TestSlowVault(t *testing.T) {
 		{"nothing changes", func(*session.Session) {}, ""},
 		{"the caller's lock would expire", func(*session.Session) { time.Sleep(500 * time.Millisecond) }, ""},
 		{"the question changes", func(s *session.Session) {
-			c := s.Read(t.Context(), session.ReadRequest{Cursor: s.End(), Timeout: lab.Patience})
+			shown := s.End()
+			w.Run(t, "touch ~alice/pin")
+			c := s.Read(t.Context(), session.ReadRequest{Cursor: shown, Timeout: lab.Patience})
 			if c.Reason != session.ReasonData {
 				t.Errorf("no other question has come: %s", c.Reason)
 			}
@@ -208,7 +210,7 @@ func TestSlowVault(t *testing.T) {
 			defer s.Close(t.Context(), session.CloseOptions{Force: true})
 			line := "stty -echo; printf 'Password: '; read a; echo got=${#a}\r"
 			if tt.name == "the question changes" {
-				line = "stty -echo; printf 'Password: '; sleep 1; printf '\\nPIN: '; read a; echo got=${#a}\r"
+				line = "stty -echo; printf 'Password: '; until [ -e ~/pin ]; do sleep 0.05; done; printf '\\nPIN: '; read a; echo got=${#a}\r"
 			}
 			lab.TypeUntil(t, s, line, `Password: $`)
 			if strings.Contains(tt.name, "expire") {

@@ -21,7 +21,7 @@ const (
 func waitLost(t *testing.T, c *lab.Client, id string) (end string) {
 	t.Helper()
 	r := c.Call(t, lab.ToolIO,
-		`{"action":"read","session_id":%s,"cursor":"0","until_regex":"never-there","timeout_ms":20000}`, id)
+		`{"action":"read","session_id":%s,"cursor":"0","until_regex":"never-there","timeout_ms":50000}`, id)
 	if !r.EOF || !slices.Contains([]string{"lost", "remote_closed", "exited", "killed"}, r.EndCode) {
 		t.Fatalf("after the server is gone a read returns %s, want eof", lab.Tail(r.Text, 2000))
 	}
@@ -35,6 +35,9 @@ func TestReopen(t *testing.T) {
 	id := c.Open(t, s)
 	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"PS1='old> '\r","until_regex":"^old> $","timeout_ms":20000}`, id)
 	started := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"echo part; sleep 1000","lane":"channel","wait_ms":500}`, id)
+	lab.Eventually(t, "the output of the command", func() bool {
+		return c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"exec_id":%s}`, id, started.ExecID).Chunk == "part\n"
+	})
 	s.Stop(t)
 	gap := waitLost(t, c, id)
 

@@ -342,7 +342,7 @@ func (c Tools) Enter(tb testing.TB, id, text, pattern string) Result {
 	r := c.Call(
 		tb,
 		ToolIO,
-		`{"action":"write","session_id":%s,"data":%s,"until_regex":%s,"timeout_ms":20000}`,
+		`{"action":"write","session_id":%s,"data":%s,"until_regex":%s,"timeout_ms":50000}`,
 		id,
 		text,
 		pattern,

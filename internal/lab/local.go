@@ -51,7 +51,7 @@ func (c *Client) Expect(tb testing.TB, id, pattern string) Result {
 	r := c.Call(
 		tb,
 		ToolIO,
-		`{"action":"read","session_id":%s,"cursor":"0","until_regex":%s,"timeout_ms":20000,"max_bytes":262144}`,
+		`{"action":"read","session_id":%s,"cursor":"0","until_regex":%s,"timeout_ms":50000,"max_bytes":262144}`,
 		id,
 		pattern,
 	)
@@ -67,7 +67,7 @@ func (c *Client) AwaitEnd(tb testing.TB, id string) Result {
 	r := c.Call(
 		tb,
 		ToolIO,
-		`{"action":"read","session_id":%s,"cursor":"0","until_regex":"\\z.","timeout_ms":20000,"max_bytes":262144}`,
+		`{"action":"read","session_id":%s,"cursor":"0","until_regex":"\\z.","timeout_ms":50000,"max_bytes":262144}`,
 		id,
 	)
 	if !r.EOF {

@@ -51,7 +51,7 @@ func (c *Client) Take(ctx context.Context, id, cursor string, n int) (got, next 
 		r, err := c.Try(
 			ctx,
 			ToolIO,
-			`{"action":"read","session_id":%s,"cursor":%s,"timeout_ms":20000,"max_bytes":1000000,"format":"raw"}`,
+			`{"action":"read","session_id":%s,"cursor":%s,"timeout_ms":50000,"max_bytes":1000000,"format":"raw"}`,
 			id,
 			cursor,
 		)

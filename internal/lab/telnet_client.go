@@ -34,7 +34,7 @@ func (c Tools) LoginTelnet(tb testing.TB, s *TelnetServer, id string) {
 		r := c.Call(
 			tb,
 			ToolIO,
-			`{"action":"read","session_id":%s,"cursor":%s,"until_regex":%s,"timeout_ms":20000}`,
+			`{"action":"read","session_id":%s,"cursor":%s,"until_regex":%s,"timeout_ms":50000}`,
 			id,
 			cursor,
 			step.asked,
@@ -55,7 +55,7 @@ func (c Tools) LoginTelnet(tb testing.TB, s *TelnetServer, id string) {
 	r := c.Call(
 		tb,
 		ToolIO,
-		`{"action":"read","session_id":%s,"cursor":%s,"until_regex":%s,"timeout_ms":20000}`,
+		`{"action":"read","session_id":%s,"cursor":%s,"until_regex":%s,"timeout_ms":50000}`,
 		id,
 		cursor,
 		s.Prompt,
