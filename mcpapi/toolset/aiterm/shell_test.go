@@ -2,6 +2,7 @@ package aiterm_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -83,18 +84,26 @@ func TestEnvironment(t *testing.T) {
 
 // A program that exceeds its timeout is stopped. The failure has its output.
 func TestShellTimeout(t *testing.T) {
-	l := newLab(t, mcpapi.Options{Limits: toolset.Limits{MaxWait: 2 * time.Second}}, session.Config{})
-	r := l.fails(
-		"shell_run",
-		`{"argv":["sh","-c","trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done"],`+path+`,"timeout_ms":300}`,
-		aiterm.ETimeout,
-		"300ms",
-		"timeout_ms",
-		"pty_open",
-	)
+	l := newLab(t, mcpapi.Options{}, session.Config{})
+	var r reply
+	for limit := 300 * time.Millisecond; limit < 10*time.Second; limit *= 2 { // until it has the time to say that it runs
+		r = l.fails(
+			"shell_run",
+			fmt.Sprintf(`{"argv":["sh","-c","trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done"],`+path+
+				`,"timeout_ms":%d}`, limit.Milliseconds()),
+			aiterm.ETimeout,
+			limit.String(),
+			"timeout_ms",
+			"pty_open",
+		)
+		if d := r.Details.Result; d == nil || len(d.Stdout) > 0 {
+			break
+		}
+	}
 	if d := r.Details.Result; d == nil || *d.RC != 9 || string(d.Stdout) != "up\nbye\n" || !r.Details.Retryable {
 		t.Errorf("program that obeys TERM = %s, want rc 9 and its output", r.text)
 	}
+	l = newLab(t, mcpapi.Options{Limits: toolset.Limits{MaxWait: 2 * time.Second}}, session.Config{})
 	r = l.fails(
 		"shell_run",
 		`{"argv":["sh","-c","trap '' TERM; echo up; while :; do sleep 0.01; done"],`+path+`,"timeout_ms":3600000}`,
