@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"ptyctl/internal/bufpipe"
 	"ptyctl/internal/sshserver"
 	"ptyctl/session"
 	"ptyctl/session/marker"
@@ -150,6 +151,57 @@ func TestExecAutoLane(t *testing.T) {
 		}
 		run(t, s, session.ExecRequest{Command: "id", Lane: session.LaneChannel})
 	})
+}
+
+// A slowStart is a terminal on which a long write has the turn for a while before its first byte goes out.
+type slowStart struct {
+	shell
+	begin chan struct{} // closed when it may go out
+}
+
+func (s *slowStart) Divide(_ []byte, limit int) int {
+	<-s.begin
+	return limit
+}
+
+// A command behind a write of the same client finds the terminal as the write leaves it: it runs in the terminal, and is
+// not typed at the prompt that the write has answered.
+func TestExecBehindAWrite(t *testing.T) {
+	for _, lane := range []session.Lane{session.LaneAuto, session.LaneTerminal} {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := bufpipe.New(0)
+			it := &slowStart{shell{Plain: plain{ReadWriteCloser: near}}, make(chan struct{})}
+			it.OnExec = func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+				t.Error("the command ran beside the terminal")
+				return term.Exit{Known: true}, nil
+			}
+			s := session.New(it, session.Options{})
+			defer s.Close(context.Background(), session.CloseOptions{Force: true})
+			put(t, far, "$ ")
+			time.Sleep(time.Second)
+			input := "cat\r" + strings.Repeat("x", 4<<10)
+			var done sync.WaitGroup
+			done.Go(func() {
+				if w, err := s.Write(t.Context(), []byte(input), session.WriteOptions{}); err != nil || w.Written != len(input) {
+					t.Errorf("the write: %+v, %v", w, err)
+				}
+			})
+			synctest.Wait()
+			done.Go(func() {
+				_, err := s.Exec(t.Context(), session.ExecRequest{Command: "id", Lane: lane, Class: session.ClassPosix})
+				wantKind(t, err, term.Busy)
+			})
+			time.Sleep(time.Second)
+			close(it.begin)
+			if got := take(t, far, len(input)); got != input {
+				t.Errorf("typed were %.20q...", got)
+			}
+			done.Wait()
+			if n := s.Info().BytesOut; n != int64(len(input)) {
+				t.Errorf("%d bytes were typed, want those of the write alone: %d", n, len(input))
+			}
+		})
+	}
 }
 
 func TestExecContinued(t *testing.T) {

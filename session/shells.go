@@ -227,7 +227,7 @@ func (e *execs) hasChannel() bool {
 // pagers is typed to: many have one channel alone, and end the connection with the first command on another.
 func (e *execs) chooseLane(r ExecRequest) (Lane, error) {
 	s := e.s
-	typed := s.prompts.Typed()
+	typed := s.writer.typed()
 	can, class := e.hasChannel(), s.Expect().with(r.Expect).Class
 	switch r.Lane {
 	case LaneTerminal:

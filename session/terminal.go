@@ -197,6 +197,9 @@ func (t laneTerminal) ShellAt(ctx context.Context, asked, expected Class) shell.
 	return t.s.shells.farSide(ctx, asked, expected)
 }
 
+// Behind implements lane.Terminal.
+func (t laneTerminal) Behind(ctx context.Context) { t.s.writer.behind(ctx) }
+
 // Type writes a command's line like any other write: in turn, and under the epoch of the lock with which it was
 // permitted. A terminal that does not take the line within the write timeout is an ExecTimeout.
 func (t laneTerminal) Type(ctx context.Context, line string, epoch uint64) (lane.Typed, error) {

@@ -28,7 +28,7 @@ const writePiece = 4 << 10
 // is out.
 type writer struct {
 	s     *Session
-	queue inorder.FIFO         // of the callers who wait for the token, or for the end of a turn
+	queue inorder.FIFO         // of the callers who wait for the token, or for the end of a turn, until they begin to type
 	token chan struct{}        // holds one token: its owner may write to the transport
 	turn  atomic.Pointer[turn] // of a caller who types several inputs; nil: none does
 	line  keys.Line            // that is being typed
@@ -52,7 +52,8 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 	p.timeout = cmp.Or(p.timeout, s.o.WriteTimeout)
 	deadline := time.NewTimer(p.timeout)
 	defer deadline.Stop()
-	switch ok, err := out.takeToken(ctx, deadline, p); {
+	place, ok, err := out.takeToken(ctx, deadline, p)
+	switch {
 	case err != nil:
 		return res, err
 	case !ok:
@@ -68,11 +69,13 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 		epoch: p.epoch,
 		echo:  p.echo,
 		ready: p.secret,
+		place: place,
 		done:  make(chan error, 1),
 	}
 	// The Write of a transport cannot be canceled. In a goroutine of its own it may outlast this call, and it keeps
 	// the token until it is over.
 	if !s.group.spawn(op, w.run) {
+		w.leave()
 		<-s.writer.token
 		return res, s.life.endedError(op)
 	}
@@ -83,12 +86,18 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 }
 
 // takeToken waits for the token, first come first served, and for the end of another caller's turn, for which p.turn is
-// the limit. It reports false when late is ready first. The time of the write begins again after another's turn.
-func (out *writer) takeToken(ctx context.Context, late *time.Timer, p permit) (ok bool, err error) {
+// the limit. It reports false when late is ready first. The time of the write begins again after another's turn. With the
+// token the caller has a place in the queue, unless it has a turn, and must leave it.
+func (out *writer) takeToken(ctx context.Context, late *time.Timer, p permit) (place *inorder.Waiter, ok bool, err error) {
 	var first <-chan struct{}
 	if ctx.Value(turnKey{}) == nil { // else the others wait for the end of this caller's turn
 		w := out.queue.Join()
-		defer w.Leave()
+		defer func() {
+			if !ok {
+				w.Leave()
+			}
+		}()
+		place = w
 		inorder.Pass(ctx)
 		first = w.First()
 	}
@@ -105,23 +114,40 @@ func (out *writer) takeToken(ctx context.Context, late *time.Timer, p permit) (o
 		case token <- struct{}{}:
 			// A turn that has begun meanwhile comes first.
 			if out.inTheWay(ctx) == nil {
-				return true, nil
+				return place, true, nil
 			}
 			<-out.token
 		case <-late.C:
 			if out.inTheWay(ctx) == nil {
-				return false, nil
+				return nil, false, nil
 			}
 		case <-ctx.Done():
-			return false, out.notWritten(ctx)
+			return nil, false, out.notWritten(ctx)
 		case <-out.s.life.ctx.Done():
-			return false, out.s.life.endedError("write")
+			return nil, false, out.s.life.endedError("write")
 		}
 		if err := out.awaitTurn(ctx, cmp.Or(p.turn, p.timeout)); err != nil {
-			return false, err
+			return nil, false, err
 		}
 		late.Reset(p.timeout)
 	}
+}
+
+// behind waits until the inputs that others wait to type have begun to go out, or ctx ends.
+func (out *writer) behind(ctx context.Context) {
+	w := out.queue.Join()
+	defer w.Leave()
+	select {
+	case <-w.First():
+	case <-ctx.Done():
+	case <-out.s.life.ctx.Done():
+	}
+}
+
+// typed reports whether a caller has typed, or is about to. Later calls need not wait for one that waits to type, and
+// must not find the terminal as it was before.
+func (out *writer) typed() bool {
+	return !out.queue.Empty() || out.turn.Load() != nil || out.s.prompts.Typed() // in the order in which an input passes them
 }
 
 // notWritten is the error of a write that was canceled in time.
@@ -189,6 +215,7 @@ type write struct {
 	epoch uint64              // the lock's epoch when the write was permitted
 	echo  *redact.Expectation // nil: the data is no secret, or nothing of it can be echoed
 	ready func() error        // see permit.secret
+	place *inorder.Waiter     // in the queue, until the first piece goes out; nil: none
 	done  chan error          // buffered: the result
 
 	mu      sync.Mutex // guards the following
@@ -204,6 +231,7 @@ func (w *write) run() {
 	var err error = sessionError("write", w.s.id, term.Internal,
 		"a fault in ptyctl ended this session in the middle of a write; open a new one, and report the log")
 	defer func() {
+		w.leave()
 		if w.echo != nil || w.ready != nil {
 			clear(w.data)
 		}
@@ -235,6 +263,7 @@ func (w *write) pieces() error {
 		s.writer.setTyped(piece)
 		s.redact.Typed(piece)
 		s.lane.Input(piece)
+		w.leave()
 		n, err := w.t.Write(piece)
 		w.took(n)
 		if w.ready != nil {
@@ -248,6 +277,14 @@ func (w *write) pieces() error {
 		if w.complete() { // under a lock that its holder may have lost since: there is no late byte
 			return nil
 		}
+	}
+}
+
+// leave lets others see that the write has begun, or will not.
+func (w *write) leave() {
+	if w.place != nil {
+		w.place.Leave()
+		w.place = nil
 	}
 }
 

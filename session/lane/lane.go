@@ -31,6 +31,9 @@ type Terminal interface {
 	// ShellAt returns the shell that reads a line typed now: asked, else expected, else the one found by asking.
 	ShellAt(ctx context.Context, asked, expected shell.Class) shell.Shell
 
+	// Behind waits until the inputs that callers wait to type have begun to go out, or ctx ends.
+	Behind(ctx context.Context)
+
 	// Type types a line, if the lock still has that epoch.
 	Type(ctx context.Context, line string, epoch uint64) (Typed, error)
 

@@ -93,11 +93,12 @@ func (l *Lane) PromptLine(prompt *regexp.Regexp) string {
 
 // ready waits until the terminal shows a prompt, and refuses to type into anything else: into a full-screen program,
 // a pager, a question, a REPL, and a marker into a device's command line. A line that is no prompt has promptWait
-// to become one.
+// to become one. An input that waits to be typed comes first: the prompt that is there may be the one that it answers.
 func (c *Command) ready(ctx context.Context) error {
 	l := c.l
 	limit := time.NewTimer(min(promptWait, c.r.Timeout))
 	defer limit.Stop()
+	l.behind(ctx, c.x, min(promptWait, c.r.Timeout))
 	for {
 		changed := l.out.Changed()
 		c.alt = l.t.Modes().AltScreen
@@ -170,6 +171,14 @@ func (c *Command) ready(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// behind waits, at most limit, until the inputs before a command with the context x have begun to go out.
+func (l *Lane) behind(ctx, x context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer context.AfterFunc(x, cancel)()
+	l.t.Behind(ctx)
 }
 
 // view is the terminal as it is now.
