@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ptyctl/mcpapi/internal/mcptest"
+	"ptyctl/session"
 	"ptyctl/term"
 )
 
@@ -171,4 +172,29 @@ func TestCancelByTheOfficialClient(t *testing.T) {
 			}
 		},
 	)
+}
+
+// A write with a request_id goes on after its client has canceled it, and those behind it wait for it.
+func TestOrderBehindACanceledWrite(t *testing.T) {
+	judged, goOn := make(chan bool, 1), make(chan bool)
+	l := mcptest.NewLab(t, mcptest.Config{Sessions: session.Config{Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
+		if string(a.Data) == "echo first\r" {
+			judged <- true
+			<-goOn
+		}
+		return term.Ruling{}, nil
+	}}})
+	l.OpenShell()
+	id, _ := l.Start("tools/call",
+		l.Params(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"echo first\r","request_id":"once"}`))
+	<-judged
+	l.Write(mcptest.CancelCall(id))
+	l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","timeout_ms":0}`)
+	// It has waited for the first one alone.
+	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"echo second\r","timeout_ms":1000}`, term.Busy, "an earlier call")
+	close(goOn)
+	if r := l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"echo third\r","until_regex":"third\\r?\\n"}`); !r.Matched ||
+		strings.Index(r.Chunk, "first") > strings.Index(r.Chunk, "third") {
+		t.Errorf("the write behind it: %s", r.Text)
+	}
 }

@@ -75,7 +75,7 @@ func (s *api) answerCall(ctx context.Context, t calledTool, r request) (result *
 		v, err = c.Once(ctx)
 		// Only after a refusal: a person is not asked about an action that the rules allow.
 		if err != nil {
-			inorder.Pass(ctx) // no later call waits for a person
+			inorder.From(ctx).End() // no later call waits for a person, but for what a canceled call has left going on
 			v, question, err = s.questions.Consent(ctx, &c.Call, c, err)
 		}
 	}

@@ -146,6 +146,7 @@ func (t *Turn) Keep() {
 // End is Pass at the end of a call, unless its work goes on.
 func (t *Turn) End() {
 	if t == nil || t.queue == nil {
+		t.Pass()
 		return
 	}
 	t.queue.mu.Lock()

@@ -169,8 +169,13 @@ func TestElsewhere(t *testing.T) {
 	}
 	Pass(With(t.Context(), p))
 	p.Pass()
+	p.End()
 	if p.Over(); passed != 1 {
 		t.Errorf("it passed %d times", passed)
+	}
+	ended := Elsewhere(func() { passed++ })
+	if ended.End(); passed != 2 {
+		t.Error("it has not passed with its end")
 	}
 	late := Elsewhere(func() { t.Error("it passed after its end") })
 	late.Over()
