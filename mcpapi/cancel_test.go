@@ -190,8 +190,11 @@ func TestOrderBehindACanceledWrite(t *testing.T) {
 	<-judged
 	l.Write(mcptest.CancelCall(id))
 	l.OK(mcptest.IOTool, `{"action":"read","session_id":"$S","timeout_ms":0}`)
-	// It has waited for the first one alone.
-	l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"echo second\r","timeout_ms":1000}`, term.Busy, "an earlier call")
+	// It has waited for the first one alone, and no longer than its timeout_ms, in any form that a model gives it.
+	for _, ms := range []string{`1000`, `10.0`, `"10"`, `"10ms"`} {
+		l.Fails(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"echo second\r","timeout_ms":`+ms+`}`, term.Busy,
+			"an earlier call")
+	}
 	close(goOn)
 	if r := l.OK(mcptest.IOTool, `{"action":"write","session_id":"$S","data":"echo third\r","until_regex":"third\\r?\\n"}`); !r.Matched ||
 		strings.Index(r.Chunk, "first") > strings.Index(r.Chunk, "third") {

@@ -11,7 +11,6 @@ import (
 	"ptyctl/internal/inorder"
 	"ptyctl/internal/mcpgo"
 	"ptyctl/mcpapi/identity"
-	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/mcpapi/schema"
 	"ptyctl/mcpapi/toolset"
 	"ptyctl/mcpapi/wire"
@@ -139,8 +138,7 @@ func (c *invocation) inOrder(ctx context.Context) error {
 
 // patience returns how long the call may wait for earlier ones: as long as it may take.
 func (c *invocation) patience() time.Duration {
-	timeout, ms := jsonrpc.Want{Name: "timeout_ms"}, int64(0)
-	if jsonrpc.Pick(c.Arguments(), &timeout) == nil && json.Unmarshal(timeout.Value, &ms) == nil && ms > 0 {
+	if ms := c.t.Whole(c.Arguments(), "timeout_ms"); ms > 0 {
 		return time.Duration(min(ms, c.Left().Milliseconds())) * time.Millisecond
 	}
 	return c.Left()

@@ -209,7 +209,7 @@ func (c *Checker) members(path string, raw json.RawMessage) ([]jsonrpc.Member, e
 	if len(bytes.TrimLeft(raw, jsonrpc.Space)) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	if raw = object(bytes.TrimLeft(raw, jsonrpc.Space)); raw[0] != '{' {
+	if raw = Object(bytes.TrimLeft(raw, jsonrpc.Space)); raw[0] != '{' {
 		return nil, c.Invalid(path, nil, "%s must be a JSON object", what)
 	}
 	out := jsonrpc.Split(raw)

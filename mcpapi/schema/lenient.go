@@ -36,6 +36,19 @@ func (f *Field) meant(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
+// Whole returns the whole number that the arguments of a call have under a name, in any form that the tool takes; 0 if
+// there is none.
+func (t *Tool) Whole(arguments json.RawMessage, name string) (n int64) {
+	_, given, _ := t.Split(arguments)
+	f := fieldNamed(t.Fields, name)
+	for _, m := range given {
+		if m.Name == name && f != nil && f.Kind == KindInteger {
+			n, _ = integer(f.meant(m.Value))
+		}
+	}
+	return n
+}
+
 // unquoted reads the JSON string that represents a value of another type.
 func (f *Field) unquoted(raw json.RawMessage) json.RawMessage {
 	text := strings.TrimSpace(jsonrpc.Unquoted(raw))
@@ -304,8 +317,8 @@ func (c *Checker) givesEvery(fields []Field, given []jsonrpc.Member) bool {
 	return blank > free/2
 }
 
-// object returns the text of an object that was encoded as a JSON string, or raw.
-func object(raw json.RawMessage) json.RawMessage {
+// Object returns the text of an object that was encoded as a JSON string, or raw.
+func Object(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || raw[0] != '"' {
 		return raw
 	}

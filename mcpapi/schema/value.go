@@ -131,7 +131,7 @@ func (c *Checker) objects(path string, f *Field, raw json.RawMessage, into refle
 	list := reflect.MakeSlice(into.Type(), len(items), len(items))
 	for i, item := range items {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		if item = object(item); item[0] != '{' {
+		if item = Object(item); item[0] != '{' {
 			return c.Invalid(at, nil, "%s must be an object, not %s", at, typeOf(item))
 		}
 		given, err := c.members(at, item)

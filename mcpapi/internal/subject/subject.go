@@ -25,8 +25,11 @@ func Of(t *schema.Tool, arguments json.RawMessage) []inorder.Subject {
 	case term.VerbFileRead, term.VerbFileWrite:
 		about := file(nil, args, verb == term.VerbFileRead)
 		for _, m := range args {
-			if (m.Name == "from" || m.Name == "to") && m.Value[0] == '{' {
-				about = file(about, jsonrpc.Split(m.Value), m.Name == "from")
+			if m.Name != "from" && m.Name != "to" {
+				continue
+			}
+			if end := schema.Object(m.Value); end[0] == '{' {
+				about = file(about, jsonrpc.Split(end), m.Name == "from")
 			}
 		}
 		return about

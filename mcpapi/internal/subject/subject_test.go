@@ -37,6 +37,7 @@ func TestOf(t *testing.T) {
 		{"ptyctl_fs", `{"action":"read","path":"x","session_id":"a"}`, "[{a x true}]"},
 		{"ptyctl_fs", `{"action":"list","path":"/","session_id":"a"}`, "[{a / true}]"},
 		{"ptyctl_fs", `{"action":"copy","from":{"path":"/a"},"to":{"host":"web1","path":"/b/"}}`, "[{ /a true} {web1 /b false}]"},
+		{"ptyctl_fs", `{"action":"copy","from":"{\"path\":\"/a\"}","to":" {\"path\":\"/b\"}"}`, "[{ /a true} { /b false}]"},
 		{"ptyctl_fs", `{"action":"collect","hosts":["w"],"path":"/a","to":{"path":"b"}}`, "[{ /a false} { b false}]"},
 		{"ptyctl_fs", `{"action":"read","path":"~/.//x"}`, "[{ x true}]"},
 		{"ptyctl_fs", `{"action":"copy","from":"/a","to":null}`, "[]"},
