@@ -80,3 +80,31 @@ func TestMatchCriteriaWithAttachedArguments(t *testing.T) {
 		}
 	}
 }
+
+// A Match line that is skipped is a fault of every host: it is in no block, also behind one for another host.
+func TestSkippedMatchAppliesBehindAnotherHost(t *testing.T) {
+	for line, about := range map[string]string{
+		"Match originalhost foo exec true": "exec is not allowed",
+		"Match frob x":                     "is not known",
+		"Match host":                       "the argument of host is missing",
+	} {
+		o := options(t)
+		o.UserFile = write(t, t.TempDir(), "config", "Host bar\nPort 2\n"+line+"\nUser bob\n")
+		cfg := evaluate(t, o)
+		if w := warned(cfg, about); w == nil || !w.Applies || w.Origin.Line != 3 || cfg.User != "me" {
+			t.Errorf("%s: User %q, warnings %+v", line, cfg.User, cfg.Warnings)
+		}
+	}
+	// A condition that fails before exec is none: no program would have run.
+	o := options(t)
+	o.UserFile = write(t, t.TempDir(), "config", "Host bar\nPort 2\nMatch originalhost other exec true\nUser bob\n")
+	if cfg := evaluate(t, o); len(cfg.Warnings) != 0 {
+		t.Errorf("warnings %+v", cfg.Warnings)
+	}
+	// So is a line in a file that is included for another host.
+	included := write(t, t.TempDir(), "included", "Match exec true\nUser bob\n")
+	o.UserFile = write(t, t.TempDir(), "config", "Host bar\nInclude "+included+"\n")
+	if cfg := evaluate(t, o); warned(cfg, "exec is not allowed") != nil {
+		t.Errorf("warnings %+v", cfg.Warnings)
+	}
+}

@@ -232,12 +232,13 @@ func (e *evaluator) line(f file, line string, origin Origin, active *bool) error
 	if keyword == "" {
 		return nil
 	}
-	applies := *active && !f.dormant
+	// An error in Host or Match decides about the whole block. The line itself is in none, so it is read for every host,
+	// whatever the block before it says.
+	block := strings.EqualFold(keyword, "Host") || strings.EqualFold(keyword, "Match")
+	applies := (*active || block) && !f.dormant
 	warn := func(err error) {
 		e.warn(Warning{Origin: origin, Keyword: keyword, Text: err.Error(), Applies: applies})
 	}
-	// An error in Host or Match decides about the whole block.
-	block := strings.EqualFold(keyword, "Host") || strings.EqualFold(keyword, "Match")
 	args, err := splitArgs(rest)
 	if err == nil && len(args) == 0 && rest == "" {
 		err = errMissing
