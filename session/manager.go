@@ -34,7 +34,7 @@ type Config struct {
 	WriteTimeout   time.Duration
 	QuietLine      time.Duration
 	PromptTimeout  time.Duration
-	ConnectTimeout time.Duration // when a Target has none; 0: 15 s
+	ConnectTimeout time.Duration // when a Target has none; 0: 15 s; negative: that of the Dialer
 	IdleTimeout    time.Duration // when an OpenRequest has none; 0: never
 	MaxAge         time.Duration // see Options
 	MaxBufferBytes int           // output kept for all sessions, execs and ended ones included; 0: 256 MiB

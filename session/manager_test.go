@@ -45,6 +45,13 @@ func TestOpen(t *testing.T) {
 		if got.ConnectTimeout != 15*time.Second {
 			t.Errorf("target %+v", got)
 		}
+		own := manage(t, func(_ context.Context, tg term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
+			got = tg
+			return nil, errors.New("refused")
+		}, session.Config{ConnectTimeout: -1})
+		if _, err := own.Open(task("t1"), target("web1")); err == nil || got.ConnectTimeout != 0 {
+			t.Errorf("%v; with the limit of the Dialer: target %+v", err, got)
+		}
 		put(t, <-far, "hello")
 		if c := r.Session.Read(t.Context(), session.ReadRequest{NoWait: true}); string(c.Data) != "hello" {
 			t.Errorf("read %q", c.Data)

@@ -51,7 +51,7 @@ type OpenResult struct {
 // Open makes a session and connects it. The dialing goes on under the session's own context when the call has to
 // return before it is done. If the call is canceled, no caller knows the session's id, and it is closed.
 func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
-	r.Target.ConnectTimeout = cmp.Or(r.Target.ConnectTimeout, m.c.ConnectTimeout)
+	r.Target.ConnectTimeout = cmp.Or(r.Target.ConnectTimeout, max(m.c.ConnectTimeout, 0))
 	r.IdleTimeout = cmp.Or(r.IdleTimeout, m.c.IdleTimeout)
 	// The end of waiting returns the session as it is then. The end of ctx means that no caller takes the result.
 	waiting := ctx

@@ -52,7 +52,7 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	r.Grace = cmp.Or(r.Grace, defaultRunGrace)
 	r.Wait = cmp.Or(r.Wait, r.Timeout+r.Grace+killTime)
 	r.Target.PTY.Disabled = true
-	r.Target.ConnectTimeout = cmp.Or(r.Target.ConnectTimeout, m.c.ConnectTimeout)
+	r.Target.ConnectTimeout = cmp.Or(r.Target.ConnectTimeout, max(m.c.ConnectTimeout, 0))
 	s, _, err := m.begin(ctx, OpenRequest{Target: r.Target})
 	if err != nil {
 		if r.Input != nil {

@@ -155,12 +155,18 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 		if n := len(at.Steps); n > 0 {
 			step = at.Steps[n-1].Name
 		}
+		limit, from := w.limit, ""
+		part, short := errors.AsType[wayTooLong](context.Cause(w.ctx))
+		if short {
+			limit, from = part.Limit, " (ConnectTimeout, "+part.Where+")"
+		}
 		e = term.Errorf(
 			term.ConnectTimeout,
-			"%s:%d was not ready within %s: it stopped at %s",
+			"%s:%d was not ready within %s%s: it stopped at %s",
 			at.Host,
 			at.Port,
-			w.limit,
+			limit,
+			from,
 			step,
 		)
 		if said := detailOf(at, reach.StepProxy); said != "" {
@@ -168,8 +174,12 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 		}
 		e.Reason, e.Advice = term.ReasonSlow, "check address and port, and raise Target.ConnectTimeout if it is "+
 			"only slow"
+		if short {
+			e.Reason, e.Advice = "", "check address and port, and that nothing on the way drops packets; if it is only slow, "+
+				"raise that ConnectTimeout"
+		}
 		if step == reach.StepDNS {
-			e = exhausted.NoNameServer(at.Host, w.limit)
+			e = exhausted.NoNameServer(at.Host, limit)
 		}
 	default:
 		e = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: "the connection was given up: " + err.Error()}

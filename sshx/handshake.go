@@ -19,10 +19,12 @@ import (
 )
 
 // handshake logs in to a hop over raw, and closes raw if it fails. It ends with
-// the watchdog.
-func handshake(w *watchdog, raw net.Conn, h *plan.Hop, l *steps, p term.Prompter) (*mux.Link, error) {
+// the watchdog. It calls there when the server has shown its host key.
+func handshake(
+	w *watchdog, raw net.Conn, h *plan.Hop, l *steps, p term.Prompter, there func(),
+) (*mux.Link, error) {
 	stop := context.AfterFunc(w.ctx, func() { _ = raw.Close() })
-	hs := &handshaking{h: h, raw: raw}
+	hs := &handshaking{h: h, raw: raw, there: there}
 	k, err := hs.run(w, l, p)
 	if err != nil {
 		stop()
@@ -40,6 +42,7 @@ func handshake(w *watchdog, raw net.Conn, h *plan.Hop, l *steps, p term.Prompter
 type handshaking struct {
 	h      *plan.Hop
 	raw    net.Conn
+	there  func() // see handshake
 	banner string
 	more   int // bytes of the banner that were not kept
 }
@@ -84,6 +87,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 			}
 			// x/crypto/ssh calls this before any authentication, so a refused
 			// host receives no credential.
+			hs.there()
 			l.Begin(stepHostKey)
 			person.login.HostKey = prove(key)
 			login.Prove(person.login.HostKey)

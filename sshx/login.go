@@ -104,11 +104,13 @@ func (r *retry) Unwrap() error { return r.err }
 
 // attempt makes one connection to h and logs in.
 func attempt(w *watchdog, via *mux.Link, h *plan.Hop, l *steps, asker term.Prompter) (*mux.Link, error) {
+	there := w.within(h.Within)
+	defer there()
 	raw, err := connectTo(w, via, h, l)
 	if err != nil {
 		return nil, err
 	}
-	k, err := handshake(w, raw, h, l, asker)
+	k, err := handshake(w, raw, h, l, asker, there)
 	if program, ok := raw.(interface{ Said() string }); ok {
 		l.note(reach.StepProxy, program.Said())
 	}

@@ -230,6 +230,49 @@ func TestSlowSuccess(t *testing.T) {
 	})
 }
 
+// TestConnectTimeoutOfSSHConfig checks that ConnectTimeout bounds the way to the host key, and no login behind it, as
+// with ssh(1); that a call's own limit goes before it; and that a call's option makes no limit longer.
+func TestConnectTimeoutOfSSHConfig(t *testing.T) {
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Config("ConnectTimeout 3\n")
+		silent := sshserver.Faults{SilentAfterAccept: true}
+		l.Server(sshtest.Addr1, sshserver.Config{Faults: silent})
+		fails := func(what string, target term.Target, after time.Duration, words ...string) {
+			t.Helper()
+			start := time.Now()
+			e := l.Fails(target, nil, term.ConnectTimeout)
+			if took := time.Since(start); took != after {
+				t.Errorf("%s: took %v, want %v", what, took, after)
+			}
+			for _, word := range words {
+				if !strings.Contains(e.Error(), word) {
+					t.Errorf("%s: %v, want %q", what, e, word)
+				}
+			}
+		}
+		target := sshtest.To(sshtest.Host1, "pass-1138")
+		fails("ssh_config", target, 3*time.Second, "within 3s (ConnectTimeout, ", ".ssh/config:1)", "raise that ConnectTimeout")
+		target.SSH.ExtraArgs = []string{"-o", "ConnectTimeout=1"}
+		fails("shorter by the call's option", target, time.Second, "extra arguments")
+		target.SSH.ExtraArgs = []string{"-o", "ConnectTimeout=600"}
+		fails("longer by the call's option", target, 15*time.Second)
+		target.SSH.ExtraArgs = nil
+		target.ConnectTimeout = 9 * time.Second
+		fails("the call's limit", target, 9*time.Second, "Target.ConnectTimeout")
+
+		l.Config("ConnectTimeout 40\n")
+		fails("longer", sshtest.To(sshtest.Host1, "pass-1138"), 40*time.Second)
+	})
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Config("ConnectTimeout 3\n")
+		l.Server(sshtest.Addr1, sshserver.Config{
+			Passwords: map[string]string{"u": "pass-1138"},
+			Faults:    sshserver.Faults{DelaySuccess: 10 * time.Second},
+		})
+		l.Client(sshtest.To(sshtest.Host1, "pass-1138"), nil)
+	})
+}
+
 // TestQuestionStopsTheClock checks that a person's time does not count against
 // the limit.
 func TestQuestionStopsTheClock(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"ptyctl/sshx/plan"
 )
 
 // errConnectTimeout is the cause of a watchdog's context after its time limit.
@@ -24,6 +26,14 @@ type watchdog struct {
 	since  time.Time // when the timer was last started
 	paused int
 }
+
+// A wayTooLong is the errConnectTimeout of one part of the way.
+type wayTooLong struct{ plan.Within }
+
+func (wayTooLong) Error() string { return errConnectTimeout.Error() }
+
+// Is makes it an errConnectTimeout.
+func (wayTooLong) Is(target error) bool { return target == errConnectTimeout } //nolint:errorlint // this is errors.Is
 
 // newWatchdog starts the clock; stop must be called.
 func newWatchdog(parent context.Context, limit time.Duration) *watchdog {
@@ -49,6 +59,16 @@ func (w *watchdog) pause() (resume func()) {
 			w.timer.Reset(max(w.left, 0))
 		}
 	}
+}
+
+// within also ends the context when a part of the way takes too long; there must call the returned function at its end.
+// That part asks no question, so pause does not count for it.
+func (w *watchdog) within(part plan.Within) (there func()) {
+	if part.Limit == 0 || part.Limit >= w.limit {
+		return func() {}
+	}
+	timer := time.AfterFunc(part.Limit, func() { w.cancel(wayTooLong{part}) })
+	return func() { timer.Stop() }
 }
 
 // stop ends the watchdog and its context.

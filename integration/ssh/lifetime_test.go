@@ -3,6 +3,7 @@ package ssh
 import (
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,5 +70,21 @@ func TestConnectTimeoutOfTheConfiguration(t *testing.T) {
 	)
 	if took := time.Since(begin); took > 10*time.Second { // the default is 15
 		t.Errorf("it took %v", took)
+	}
+}
+
+// ConnectTimeout of ssh_config goes before session.connect_timeout_ms, as the operator's own word about this host.
+func TestConnectTimeoutOfSSHConfig(t *testing.T) {
+	port := lab.StartListener(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+	h := lab.NewHome(t, "")
+	h.Write(t, h.SSHConfig, "Host silent\n  HostName 127.0.0.1\n  Port "+strconv.Itoa(port)+"\n  ConnectTimeout 1\n")
+	c := h.Connect(t)
+	begin := time.Now()
+	e := c.Refused(t, "CONNECT_TIMEOUT", lab.ToolSession, `{"action":"open","protocol":"ssh","host":"silent"}`)
+	if took := time.Since(begin); took > 10*time.Second { // the default is 15
+		t.Errorf("it took %v", took)
+	}
+	if !strings.Contains(e.Message, "within 1s (ConnectTimeout, "+h.SSHConfig+":4)") {
+		t.Errorf("message %q", e.Message)
 	}
 }

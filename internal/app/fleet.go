@@ -32,8 +32,8 @@ func (a *App) newFleets(
 		Dial: dial, Judge: a.dialers.judge, Gate: gate, Journal: journal, Observers: records, Known: a.dialers.known, Room: room,
 		Here: a.files, FarFiles: farFiles(cfg.FS), CopyBytes: int64(cfg.FS.MaxCopyBytes),
 		Node: a.cluster.name(), MaxHosts: cfg.Fleet.MaxHosts, MaxParallel: cfg.Fleet.MaxParallel, MaxPerJump: cfg.Fleet.MaxPerJumpHost,
-		OutputBytes: cfg.Limits.MaxTotalBufferBytes / 4, ConnectTimeout: cfg.Session.ConnectTimeout,
-		Retention: max(cfg.Session.ClosedRetention, 1), Logger: a.log,
+		OutputBytes: cfg.Limits.MaxTotalBufferBytes / 4,
+		Retention:   max(cfg.Session.ClosedRetention, 1), Logger: a.log,
 	})
 }
 

@@ -86,7 +86,7 @@ func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
 		WriteTimeout:   cfg.Session.WriteTimeout,
 		QuietLine:      cfg.Session.QuietLine,
 		PromptTimeout:  cfg.Auth.PromptTimeout,
-		ConnectTimeout: cfg.Session.ConnectTimeout,
+		ConnectTimeout: -1, // the dialers have session.connect_timeout_ms, and that of SSH lets ssh_config go before it
 		IdleTimeout:    cfg.Session.IdleTimeout,
 		MaxAge:         cfg.Session.MaxAge,
 		Retention:      max(cfg.Session.ClosedRetention, 1), // 0 means a default there, and at once here

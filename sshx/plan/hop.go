@@ -32,6 +32,7 @@ type Hop struct {
 	Rekey                                         uint64       // bytes; 0: the cipher's limit
 	ForwardAgent                                  auth.AgentAt // the agent to forward
 	Version                                       string       // VersionAddendum
+	Within                                        Within       // ConnectTimeout
 
 	Cred   auth.Credentials
 	may    term.CredentialGrant // the credentials that the policy grants
@@ -43,6 +44,13 @@ type Hop struct {
 
 	Keepalive      time.Duration // <= 0: no keepalives
 	KeepaliveCount int
+}
+
+// Within is ConnectTimeout of ssh_config(5): how long the way to the hop's host key may take. Without Limit only that of
+// the Route counts.
+type Within struct {
+	Limit time.Duration
+	Where string // it is set
 }
 
 // String returns the hop's name in messages: user@host:port.

@@ -23,8 +23,8 @@ import (
 // A Route is the plan of a connection: its hops, and the settings of the
 // connection as a whole.
 type Route struct {
-	Hops     []*Hop // the target last
-	Limit    time.Duration
+	Hops     []*Hop        // the target last
+	Limit    time.Duration // of the whole connection
 	Warnings []string
 
 	// For the session on the target.
@@ -165,14 +165,25 @@ func (p *Planning) complete(cfg *sshconfig.Config) (*Route, error) {
 		}
 		p.Route.Hops[0].Proxy = u // only the first hop is reached directly
 	}
-	// The call's limit wins over ssh_config, and ssh_config over the operator's
-	// default.
-	for _, limit := range []time.Duration{cfg.ConnectTimeout, p.o.ConnectTimeout} {
-		if p.Route.Limit == 0 {
-			p.Route.Limit = limit
-		}
+	// The call's limit wins over ssh_config. Otherwise the login has the operator's, or all that ssh_config gives the way
+	// to it.
+	if p.Route.Limit == 0 {
+		p.Route.Limit = max(p.within(cfg).Limit, p.o.ConnectTimeout)
 	}
 	return p.Route, nil
+}
+
+// within returns the limit that a configuration sets for the way to its host.
+func (p *Planning) within(cfg *sshconfig.Config) Within {
+	from := cfg.Origin("ConnectTimeout")
+	limit := cfg.ConnectTimeout
+	switch {
+	case p.t.ConnectTimeout != 0:
+		return Within{}
+	case from.Caller(): // a call asks for more in Target.ConnectTimeout, which the operator bounds
+		limit = min(limit, p.o.ConnectTimeout)
+	}
+	return Within{limit, from.String()}
 }
 
 // configError converts an error of an evaluation. A file that could not be read is no fault of
@@ -342,7 +353,7 @@ func (p *Planning) endpoint(cfg *sshconfig.Config, name string) (*Hop, error) {
 			cfg.Origin("BindInterface"),
 		)
 	}
-	return &Hop{Endpoint: reach.Endpoint{
+	return &Hop{Within: p.within(cfg), Endpoint: reach.Endpoint{
 		Name: name, Host: cfg.HostName, Port: cfg.Port, Family: families[cfg.AddressFamily], Dial: p.o.Dial,
 		BindAddress: cfg.BindAddress, BindInterface: cfg.BindInterface,
 		Attempts: cfg.ConnectionAttempts, TCPKeepAlive: cfg.TCPKeepAlive,
