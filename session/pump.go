@@ -101,6 +101,7 @@ func outlives(s *Session, end End) <-chan struct{} {
 	if !bare {
 		s.life.mu.Lock()
 		s.life.noTerminal = fmt.Sprintf("what the account runs there ended at once, with status %d", end.Exit.Code)
+		s.life.ranOut = end.Exit
 		s.life.mu.Unlock()
 		s.o.Logger.Info("terminal ended, connection goes on", "session", s.id, "status", end.Exit.Code)
 	}

@@ -248,12 +248,18 @@ type Info struct {
 	Unfetched         []string  // ids of execs that have ended while no call waited for them, oldest first
 	Readers           int64     // reads that wait now
 	Typed             bool      // something was typed into the terminal after it opened
-	TerminalEnded     string    // why its terminal is gone while the connection goes on; empty: it is not
+	TerminalEnd
 	Connections
 
 	Owner owners.Owner // the present owner; at first its Opener
 
 	Lease *Lease // nil: not locked
+}
+
+// A TerminalEnd is the end of a terminal whose connection goes on.
+type TerminalEnd struct {
+	TerminalEnded string    // why it is gone; empty: it is not
+	TerminalExit  term.Exit // how the program in it has ended
 }
 
 // Connections say how often a session was connected.
@@ -281,6 +287,7 @@ func (s *Session) Info() Info {
 	i.State, i.End, i.Prompt = s.life.state, s.life.end, s.life.prompt()
 	if why := s.life.noTerminal; why != "" && i.About.NoTerminal == "" {
 		i.TerminalEnded = "this session has no terminal: " + why + "; commands run on channels"
+		i.TerminalExit = s.life.ranOut
 		i.About.NoTerminal, i.About.PTY, i.About.Capabilities.Resize = why, false, term.No
 		i.About.Warnings = append(slices.Clip(i.About.Warnings), i.TerminalEnded)
 	}

@@ -89,11 +89,13 @@ type life struct {
 	end   End
 	// Why the session has no terminal, but only commands on channels; empty: it has one.
 	noTerminal string
-	asked      *question     // the login's question that waits; nil: none does
-	agrees     *term.Waiting // the login waits for a person who must agree to an answer; nil: it does not
-	warnings   []string      // about this connection, beside those of the transport
-	progress   Reopening     // after a failed attempt to reopen the session
-	changed    chan struct{} // closed and replaced when state or asked changes
+	// How what the account runs in place of a shell has ended, while the connection goes on; not known otherwise.
+	ranOut   term.Exit
+	asked    *question     // the login's question that waits; nil: none does
+	agrees   *term.Waiting // the login waits for a person who must agree to an answer; nil: it does not
+	warnings []string      // about this connection, beside those of the transport
+	progress Reopening     // after a failed attempt to reopen the session
+	changed  chan struct{} // closed and replaced when state or asked changes
 }
 
 // newLife starts the life of a session in the state Connecting. Its context does not descend from the call that opens

@@ -109,6 +109,30 @@ func TestOpenByHand(t *testing.T) {
 	s.WaitIdle(t)
 }
 
+// What an account runs in place of a shell, and ends by itself, has its output and its status shown, as with ssh(1),
+// though the connection would go on for commands; also when the person types meanwhile.
+func TestOpenOfARestrictedAccount(t *testing.T) {
+	forced := lab.StartSSHD(t, "ForceCommand echo forced; exit 7")
+	h := lab.HomeFor(t, []*lab.SSHD{forced})
+	where := fmt.Sprintf("%s@127.0.0.1:%d", forced.User, forced.Port)
+	for _, keys := range []string{"", "x", "x", "x"} {
+		p := h.AtTerminal(t, "open", "--config", h.Config, where)
+		p.Types(keys)
+		p.Sees("forced")
+		p.Types(keys)
+		p.Leaves(7)
+		p.WantSane()
+	}
+	forced.WaitIdle(t)
+
+	bare := lab.StartSSHD(t, "PermitTTY no")
+	h = lab.HomeFor(t, []*lab.SSHD{bare})
+	p := h.AtTerminal(t, "open", "--config", h.Config, fmt.Sprintf("%s@127.0.0.1:%d", bare.User, bare.Port))
+	p.Sees("refuses a pseudo-terminal(?s).*run commands with ptyctl exec")
+	p.Leaves(254)
+	bare.WaitIdle(t)
+}
+
 // The login's questions come to the person, and an unknown host key can be asked about.
 func TestOpenAsks(t *testing.T) {
 	const password = "open-password-1138"

@@ -72,6 +72,10 @@ func labRestricted(t *testing.T, l *lab.Namespace) {
 					// The end of the account's own program is seen by then, or soon.
 					c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"never","timeout_ms":10000}`,
 						r.SessionID)
+					status := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, r.SessionID)
+					if want := fmt.Sprintf(`"exit_code":%d`, test.status); strings.Contains(status.Text, want) == (test.open != "") {
+						t.Errorf("the status of what ran in the terminal, %d, is not shown as such: %s", test.status, status.Text)
+					}
 					w := c.Refused(t, "UNSUPPORTED", lab.ToolIO, `{"action":"write","session_id":%s,"data":"x\r"}`, r.SessionID)
 					if !strings.Contains(w.Message, test.refused) || !strings.Contains(w.Message, "ptyctl_session_exec") {
 						t.Errorf("write: %s; want %q and advice", w.Message, test.refused)

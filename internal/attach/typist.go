@@ -69,7 +69,8 @@ func (t *typist) run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			continue
-		case client.IsCode(err, "ALREADY_CLOSED"), client.IsCode(err, "REMOTE_CLOSED"): // the viewer says so
+		// The viewer says so, behind the output. UNSUPPORTED: the terminal has ended, and the connection goes on for commands.
+		case client.IsCode(err, "ALREADY_CLOSED"), client.IsCode(err, "REMOTE_CLOSED"), client.IsCode(err, "UNSUPPORTED"):
 			<-ctx.Done()
 			return nil
 		case err != nil:

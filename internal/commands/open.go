@@ -132,6 +132,10 @@ func placeAt(c *cli.Context, where string) (direct.Host, error) {
 // sessionEnd returns the exit status of a command after its session has ended.
 func sessionEnd(now client.StatusResult) error {
 	end := now.Session
+	if end.ExitCode == nil && session.State(now.State) == session.Open && !end.PTY { // why was a warning of the opening
+		fmt.Fprintln(os.Stderr, "ptyctl: without a terminal there is nothing to type into; run commands with ptyctl exec")
+		return exitStatus{exitNoStatus}
+	}
 	if end.ExitCode == nil && end.ExitSignal == "" && end.EndReason != "" {
 		fmt.Fprintf(os.Stderr, "ptyctl: the session has ended: %s\n", tty.Printable(end.EndReason))
 		return exitStatus{exitNoStatus}
