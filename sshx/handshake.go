@@ -75,6 +75,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	conn := &bannerConn{Conn: hs.raw, identified: func() { l.Begin(stepKex) }}
 	login := auth.NewPlanner(w.ctx, h.Account(), person, conn.ended)
 	defer login.Close()
+	person.unread = func() []string { return login.Record().Unread }
 	verify := keys.HostKeyCallback(w.ctx)
 	var loggedIn atomic.Bool // a later key exchange runs in a goroutine of the library
 	config := &ssh.ClientConfig{

@@ -3,6 +3,7 @@ package sshx
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"ptyctl/sshx/auth"
 	"ptyctl/sshx/plan"
@@ -16,6 +17,9 @@ type questions struct {
 	p     term.Prompter // nil: no question can be asked
 	auto  term.Answerer // may be nil
 	login term.Login    // for auto
+
+	unread func() []string // why files of keys were not used so far; nil: there are none yet
+	told   int             // of them, those that the person has seen
 }
 
 // Pause stops the time of the login until resume is called.
@@ -64,6 +68,7 @@ func (a *questions) askPerson(q term.Prompt) (string, error) {
 	if !a.hasPerson() {
 		return "", auth.ErrCannotAsk
 	}
+	q.Text = a.explained(q.Text)
 	defer a.w.pause()()
 	answer, err := a.p.Prompt(a.w.ctx, a.h.Prompt(q))
 	var own *term.Error
@@ -77,4 +82,19 @@ func (a *questions) askPerson(q term.Prompt) (string, error) {
 		}
 	}
 	return answer, err
+}
+
+// explained puts before a question why files of keys were not used, once, as ssh(1) does: a person who is asked for a
+// password in place of a key must learn that the key would do after a chmod. The Answerer judges the question alone.
+func (a *questions) explained(text string) string {
+	if a.unread == nil {
+		return text
+	}
+	all := a.unread()
+	var b strings.Builder
+	for _, why := range all[a.told:] {
+		b.WriteString(why + ".\r\n")
+	}
+	a.told = len(all)
+	return b.String() + text
 }

@@ -150,6 +150,49 @@ func TestKeyFilesThatCannotBeUsed(t *testing.T) {
 	})
 }
 
+// TestQuestionNamesUnusedKeys checks that the first question of a login says which files of keys cannot be used, as
+// ssh(1) does, and that the Answerer, whose patterns are about the server's words, is asked without that.
+func TestQuestionNamesUnusedKeys(t *testing.T) {
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		l.Server(sshtest.Addr1, sshserver.Config{
+			AuthorizedKeys: []ssh.PublicKey{}, Passwords: map[string]string{"u": "pass-1138"},
+		})
+		_, pem := sshtest.NewKey(t)
+		open := l.Write("open", pem)
+		if err := os.Chmod(open, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		l.Config("IdentityFile " + open + "\nIdentityFile ~/missing\n")
+		auto := new(silentAnswerer)
+		l.Opts.Answerer = auto
+		p := sshtest.Answering("wrong-1138", "pass-1138")
+		l.Client(sshtest.To(sshtest.Host1, ""), p)
+		ask := "u@" + sshtest.Host1 + "'s password: "
+		want := []string{
+			open + " was ignored: its mode 0644 lets others read it; run chmod 600 on it.\r\n" + ask,
+			"Permission denied, please try again.\r\n" + ask,
+		}
+		for i, q := range p.Asked {
+			if q.Text != want[i] {
+				t.Errorf("question %d: %q, want %q", i+1, q.Text, want[i])
+			}
+		}
+		if len(auto.asked) == 0 || auto.asked[0] != ask {
+			t.Errorf("the Answerer was asked %q, want %q", auto.asked, ask)
+		}
+	})
+}
+
+// A silentAnswerer knows no answer.
+type silentAnswerer struct{ asked []string }
+
+func (*silentAnswerer) Expects(term.Login) bool { return true }
+
+func (a *silentAnswerer) Answer(_ context.Context, _ term.Login, q term.Prompt) (answer, name string, err error) {
+	a.asked = append(a.asked, q.Text)
+	return "", "", nil
+}
+
 // TestUserCertificate checks that a certificate beside an identity is offered
 // before the plain key.
 func TestUserCertificate(t *testing.T) {

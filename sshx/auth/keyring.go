@@ -365,15 +365,15 @@ func (k *keyring) file(path string, pub ssh.PublicKey) ssh.Signer {
 		return nil // like ssh(1): the default identities need not exist
 	}
 	if err != nil {
-		k.seen.note("%s cannot be read: %v", path, err)
+		k.seen.unread("%s cannot be read: %v", path, err)
 		return nil
 	}
 	if _, _, _, _, err := ssh.ParseAuthorizedKey(pem); err == nil {
-		k.seen.note("%s is a public key, and the agent does not have the private one", path)
+		k.seen.unread("%s is a public key, and the agent does not have the private one", path)
 		return nil
 	}
 	if why := exposed(info); why != "" {
-		k.seen.note("%s was ignored: %s", path, why)
+		k.seen.unread("%s was ignored: %s", path, why)
 		return nil
 	}
 	s, err := k.parseKey(pem, nil)
@@ -384,7 +384,7 @@ func (k *keyring) file(path string, pub ssh.PublicKey) ssh.Signer {
 	if errors.As(err, new(*ssh.PassphraseMissingError)) {
 		return k.sealed(path, pem, err, pub)
 	}
-	k.seen.note("%s was ignored: %s", path, unreadableKey(pem, err))
+	k.seen.unread("%s was ignored: %s", path, unreadableKey(pem, err))
 	return nil
 }
 

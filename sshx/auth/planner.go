@@ -28,6 +28,7 @@ type Record struct {
 	Untried []string   // names of the keys that were left when the server ended the login
 	offered []string   // fingerprints of the keys offered, or of their certificates
 	Notes   []string   // reasons why a key or a method was not used
+	Unread  []string   // those of Notes about files of keys that cannot be used
 	Lacked  term.Field // the credential that the caller could have given; empty: unknown
 	Last    string     // method of the current attempt; after success, the successful one
 	abort   error      // set when a question was declined: no further attempt is made
@@ -67,6 +68,12 @@ func (r *Record) noteOnce(text string) {
 // note records a reason for the error message.
 func (r *Record) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// unread is note for the file of a key.
+func (r *Record) unread(format string, args ...any) {
+	r.note(format, args...)
+	r.Unread = append(r.Unread, r.Notes[len(r.Notes)-1])
 }
 
 // Describe adds the record to the facts of an error.
