@@ -75,6 +75,8 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 			f.Do = "correct the name, or give its address with HostName in your ssh_config; " + set("HostName")
 		case errors.Is(err, syscall.ECONNREFUSED):
 			f.Do = "start an SSH server on " + server + ", or correct the port; " + set("Port")
+		case errors.Is(err, syscall.EADDRNOTAVAIL): // of this machine: no local port is left, or BindAddress is wrong
+			f.Do = e.Advice
 		case step == "tcp":
 			f.Do = "check this machine's network, and that " + server + " is right; " + set("HostName")
 		case step == "proxy":

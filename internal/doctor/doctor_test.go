@@ -46,6 +46,13 @@ func failure(kind term.Kind, err error, facts term.Facts, steps ...string) error
 	return &term.Error{Op: "open", Kind: kind, Msg: "it failed; ask the operator", Err: err, Facts: facts}
 }
 
+// advised gives a failure an advice.
+func advised(err error, advice string) error {
+	e, _ := errors.AsType[*term.Error](err)
+	e.Advice = advice
+	return e
+}
+
 // Each failure has one next step, the likeliest cause first.
 func TestDiagnosis(t *testing.T) {
 	h := inspected(t, "Host web1\n HostName 10.0.0.7\n Port 2222\n User me\n")
@@ -73,6 +80,7 @@ func TestDiagnosis(t *testing.T) {
 		{"no such name", failure(term.ConnectFailed, nil, nil, "dns"), nil, false, "correct the name"},
 		{"no server", failure(term.ConnectFailed, syscall.ECONNREFUSED, nil, "dns", "tcp"), nil, false, "start an SSH server on 10.0.0.7:2222"},
 		{"no way", failure(term.ConnectFailed, syscall.ENETUNREACH, nil, "tcp"), nil, false, "check this machine's network"},
+		{"no address of ours", advised(failure(term.ConnectFailed, syscall.EADDRNOTAVAIL, nil, "tcp"), "correct BindAddress"), nil, false, "correct BindAddress"},
 		{"old server", failure(term.ConnectFailed, nil, term.Facts{term.ConnectFailure{ServerOffers: []string{"old-kex"}}}, "kex"), nil, false, "allow one of old-kex"},
 		{"no terminal", failure(term.ConnectFailed, nil, nil, "auth", "channel"), nil, false, "the login succeeded"},
 		{"denied", failure(term.PolicyDenied, nil, term.Facts{term.Denial{Rule: "policy.deny_hosts[0]"}}), nil, false, "change policy.deny_hosts[0]"},

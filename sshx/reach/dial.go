@@ -2,9 +2,11 @@ package reach
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"time"
 
 	"ptyctl/internal/exhausted"
@@ -77,6 +79,11 @@ func refused(h *Endpoint, err error) error {
 	}
 	if exhausted.Ports(err) {
 		e.Advice = exhausted.PortAdvice
+	}
+	// Without a free port bind(2) fails otherwise, and connect(2) fails so.
+	if call, ok := errors.AsType[*os.SyscallError](err); ok && h.BindAddress != "" && call.Syscall == "bind" {
+		e.Advice = "the fault is on this machine and not at the host: BindAddress " + h.BindAddress +
+			" is no address that it may connect from; correct it in ssh_config, or leave it out"
 	}
 	return e
 }
