@@ -72,6 +72,7 @@ func TestLab(t *testing.T) {
 		{"program: restricted accounts", labProgramRestricted},
 		{"program: commands on hosts", labOnHost},
 		{"restricted accounts", labRestricted},
+		{"no session", labNoSession},
 		{"eight unanswered logins", labUnanswered},
 		{"unanswered logins by other spellings", labSpelledLogins},
 	} {

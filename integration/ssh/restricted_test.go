@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"ptyctl/internal/lab"
+	"ptyctl/session"
+	"ptyctl/term"
 )
 
 // A command on an account that gives no terminal has its own status, every time: through ptyctl exec, and in an MCP
@@ -88,6 +90,27 @@ func labRestricted(t *testing.T, l *lab.Namespace) {
 				c.Close(t, r.SessionID)
 			}
 		})
+	}
+}
+
+// labNoSession has a server that ends the connection behind the login, because it cannot set up the session of the
+// account. The errors say so, and where the reason is to be found.
+func labNoSession(t *testing.T, l *lab.Namespace) {
+	server := l.SSHD(t, lab.ServerConfig{Config: "ChrootDirectory /nonexistent"})
+	o := l.Operator(t, server)
+	for _, commandsOnly := range []bool{false, true} {
+		target := server.WithKey(l.Users["alice"])
+		target.CommandsOnly = commandsOnly
+		r, err := o.Open(target)
+		if commandsOnly && err == nil {
+			_, err = r.Session.Exec(t.Context(), session.ExecRequest{Command: "true"})
+		}
+		lab.WantError(t, err, term.RemoteClosed)
+		text := fmt.Sprint(err)
+		// A session for commands may have ended before the first of them, and then tells that end.
+		if !strings.Contains(text, "was lost: ") || !commandsOnly && !strings.Contains(text, "server's log") {
+			t.Errorf("commands only %v: %v", commandsOnly, err)
+		}
 	}
 }
 

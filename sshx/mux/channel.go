@@ -99,6 +99,7 @@ func (k *Link) OpenSession(ctx context.Context, ended func()) (*Channel, error) 
 	var refused *ssh.OpenChannelError
 	switch {
 	case err == nil:
+		k.served.Store(true)
 		c := &Channel{Channel: ch, k: k, exit: make(chan term.Exit, 1), closed: make(chan struct{})}
 		k.wg.Go(func() { c.answer(reqs, ended) })
 		return c, nil
@@ -107,7 +108,7 @@ func (k *Link) OpenSession(ctx context.Context, ended func()) (*Channel, error) 
 	case ctx.Err() != nil:
 		return nil, k.unanswered(ctx, "a channel")
 	default:
-		return nil, k.broken(err)
+		return nil, k.noChannel(err)
 	}
 }
 

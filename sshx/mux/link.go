@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -32,7 +33,8 @@ type Link struct {
 	ctx    context.Context // ends with the connection; its cause is the reason
 	cancel context.CancelCauseFunc
 	keep   *keepalive
-	wg     group // every goroutine of this link
+	served atomic.Bool // the server has opened a channel for us
+	wg     group       // every goroutine of this link
 }
 
 // Start starts the link's goroutines after its handshake. keys is the host key
@@ -146,6 +148,28 @@ func (k *Link) broken(err error) error {
 		Err:  err,
 		Msg:  fmt.Sprintf("the connection to %s broke: %v", k.Name, err),
 	}
+}
+
+// noChannel returns the error of a channel that was neither opened nor refused.
+//
+// The connection has ended then. The library ends its channels shortly before it says why, so noChannel waits for that:
+// its own error would be about a packet of type nil.
+func (k *Link) noChannel(err error) error {
+	limit := time.NewTimer(drainLimit)
+	defer limit.Stop()
+	select {
+	case <-k.ctx.Done():
+	case <-limit.C:
+	}
+	err = k.broken(err)
+	// An sshd does that when it fails to set up the account's session, and says why in its log alone.
+	if e, ok := errors.AsType[*term.Error](err); ok && e.Kind == term.RemoteClosed && e != errClosedHere && !k.served.Load() {
+		named := *e // it is shared
+		named.Advice = "the login had succeeded: the server's log says why it then ended the connection, " +
+			"such as its ChrootDirectory, PAM or a limit on logins"
+		return &named
+	}
+	return err
 }
 
 // is reports whether the server names that software (RFC 4253 section 4.2).

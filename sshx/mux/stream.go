@@ -39,6 +39,7 @@ func (k *Link) Forward(ctx context.Context, host string, port int) (*Stream, err
 	}
 	switch {
 	case err == nil:
+		k.served.Store(true)
 		s := &Stream{Channel: ch, k: k, closed: make(chan struct{})}
 		k.wg.Go(func() {
 			ssh.DiscardRequests(reqs)
@@ -48,7 +49,7 @@ func (k *Link) Forward(ctx context.Context, host string, port int) (*Stream, err
 	case ctx.Err() != nil:
 		return nil, k.unanswered(ctx, "a connection")
 	default:
-		return nil, k.broken(err)
+		return nil, k.noChannel(err)
 	}
 }
 
