@@ -43,6 +43,7 @@ type handshaking struct {
 	h      *plan.Hop
 	raw    net.Conn
 	there  func() // see handshake
+	person *questions
 	banner string
 	more   int // bytes of the banner that were not kept
 }
@@ -57,6 +58,7 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, e
 	}
 	keyOptions := h.HostKeys
 	person := &questions{w: w, h: h, p: p, auto: h.Answerer, login: h.Login()}
+	hs.person = person
 	if person.hasPerson() {
 		keyOptions.Ask = func(_ context.Context, q hostkeys.Question) (string, error) {
 			return person.askPerson(term.Prompt{Kind: term.PromptHostKey, Text: q.String(), Echo: true})
@@ -254,6 +256,11 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *a
 			)
 		}
 		advice, left := "check username and credentials", ""
+		// A server that refuses says so; this one hung up while a person was to answer, or thereafter.
+		if end := conn.ended(); end != nil && errors.Is(err, end) && hs.person.asked {
+			advice = "open it again and answer sooner, if the server ends logins that take long (LoginGraceTime); " +
+				"otherwise " + advice
+		}
 		if len(untried) > 0 {
 			left = fmt.Sprintf("; never tried: %s", firstFew(untried))
 			advice = "the server counts each key that is offered (MaxAuthTries): name the right one in ssh_config " +

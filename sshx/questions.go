@@ -19,6 +19,7 @@ type questions struct {
 	login term.Login    // for auto
 
 	unread func() []string // why files of keys were not used so far; nil: there are none yet
+	asked  bool            // a question was put to the person
 	told   int             // of them, those that the person has seen
 }
 
@@ -68,7 +69,7 @@ func (a *questions) askPerson(q term.Prompt) (string, error) {
 	if !a.hasPerson() {
 		return "", auth.ErrCannotAsk
 	}
-	q.Text = a.explained(q.Text)
+	a.asked, q.Text = true, a.explained(q.Text)
 	defer a.w.pause()()
 	answer, err := a.p.Prompt(a.w.ctx, a.h.Prompt(q))
 	var own *term.Error

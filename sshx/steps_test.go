@@ -230,6 +230,20 @@ func TestSlowSuccess(t *testing.T) {
 	})
 }
 
+// TestServerTiredOfWaiting checks the advice after a question that was answered too late for the server.
+func TestServerTiredOfWaiting(t *testing.T) {
+	sshtest.InBubble(t, func(t *testing.T, l *sshtest.Lab) {
+		server := l.Server(sshtest.Addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
+		late := &sshtest.Prompter{Answer: func(context.Context, term.Prompt) (string, error) {
+			server.DropConnections()
+			return "pass-1138", nil
+		}}
+		if e := l.Fails(sshtest.To(sshtest.Host1, ""), late, term.AuthFailed); !strings.Contains(e.Error(), "answer sooner") {
+			t.Errorf("after a question: %v", e)
+		}
+	})
+}
+
 // TestConnectTimeoutOfSSHConfig checks that ConnectTimeout bounds the way to the host key, and no login behind it, as
 // with ssh(1); that a call's own limit goes before it; and that a call's option makes no limit longer.
 func TestConnectTimeoutOfSSHConfig(t *testing.T) {
