@@ -152,7 +152,7 @@ func (m *Manager) ServerView() ServerView { return ServerView{m} }
 
 // A SessionView has the methods of a session that only a server needs: waits at several places at once, questions
 // whether a caller might do something, and looks that count for no reader. See ServerView.
-type SessionView struct{ s *Session }
+type SessionView struct{ s *Session } //nolint:revive // a View without Session would be of anything
 
 // ServerView returns the session as a server sees it.
 func (s *Session) ServerView() SessionView { return SessionView{s} }

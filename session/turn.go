@@ -417,7 +417,7 @@ func (m *modem) put(ctx context.Context, p []byte) (err error) {
 		var err error = sessionError("copy", s.id, term.Internal, "a fault in ptyctl ended this session amid a transfer; report the log")
 		defer func() { done <- err }()
 		if before != nil {
-			_ = <-before // for its end; its own caller got the error
+			<-before //nolint:errcheck // its own caller got the error
 		}
 		n, failed := s.link.Load().Write(data)
 		s.writer.countTyped(m.t.by, n)
@@ -446,7 +446,7 @@ func (m *modem) End(err error) error {
 	m.restore()
 	s.tap.Close()
 	free := func() { <-s.writer.token }
-	if under := m.under; under == nil || !s.group.spawn("write", func() { _ = <-under; free() }) {
+	if under := m.under; under == nil || !s.group.spawn("write", func() { <-under; free() }) { //nolint:errcheck // also
 		free()
 	}
 	switch cause := context.Cause(m.ctx); {

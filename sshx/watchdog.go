@@ -33,7 +33,7 @@ type wayTooLong struct{ plan.Within }
 func (wayTooLong) Error() string { return errConnectTimeout.Error() }
 
 // Is makes it an errConnectTimeout.
-func (wayTooLong) Is(target error) bool { return target == errConnectTimeout } //nolint:errorlint // this is errors.Is
+func (wayTooLong) Is(target error) bool { return target == errConnectTimeout }
 
 // newWatchdog starts the clock; stop must be called.
 func newWatchdog(parent context.Context, limit time.Duration) *watchdog {

@@ -56,7 +56,7 @@ func (f *Fence) start() (*child, error) {
 		return nil, fmt.Errorf("fence: %w", err)
 	}
 	c := &child{
-		f: f, conn: conn.(*net.UnixConn), started: time.Now(), over: make(chan struct{}), //nolint:errcheck // it was made as one
+		f: f, conn: conn.(*net.UnixConn), started: time.Now(), over: make(chan struct{}), // it was made as one
 		waiters: make(map[uint64]chan<- struct{}), devices: make(map[uint64]string),
 		cmd: &exec.Cmd{
 			Path: "/proc/self/exe", Args: []string{fenceName, fenceArg}, Env: fenceEnv, Dir: "/",
@@ -239,7 +239,7 @@ func (c *child) hold(h *hold) error {
 	})
 	switch {
 	case err != nil: // closed
-		return fmt.Errorf("fence: %w (%v)", syscall.EBADF, err)
+		return fmt.Errorf("fence: %w (%w)", syscall.EBADF, err)
 	case failed != nil:
 		return fmt.Errorf("fence: %w", os.NewSyscallError("fcntl", failed))
 	}

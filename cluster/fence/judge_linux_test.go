@@ -175,7 +175,7 @@ func readAt(conn *net.TCPConn, buf []byte) (n int, at int64, err error) {
 	var failed error
 	if err := raw.Read(func(fd uintptr) bool {
 		n, oobn, _, _, failed = unix.Recvmsg(int(fd), buf, oob, 0)
-		return failed != unix.EAGAIN //nolint:errorlint // it is an errno
+		return failed != unix.EAGAIN
 	}); err != nil {
 		return 0, 0, err
 	}

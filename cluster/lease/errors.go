@@ -67,7 +67,7 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 // unavailable explains why a call that began at began has failed with err, its last error. It asks the servers for the
 // cause, so ctx must have some time left.
 func (s *Store) unavailable(ctx context.Context, op, device string, began time.Time, err error) error {
-	if ctx.Err() == context.Canceled { //nolint:errorlint // it is what a context returns
+	if ctx.Err() == context.Canceled {
 		return fmt.Errorf("lease: %s of device %q was canceled after %v: %w", op, device, time.Since(began).Round(time.Millisecond), ctx.Err())
 	}
 	return &UnavailableError{

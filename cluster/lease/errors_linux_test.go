@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,12 +26,9 @@ func unavailable(t *testing.T, err error, want ...lease.Why) {
 	if !ok {
 		t.Fatalf("the error is %v, want an UnavailableError", err)
 	}
-	for _, w := range want {
-		if e.Why == w {
-			return
-		}
+	if !slices.Contains(want, e.Why) {
+		t.Errorf("the error is %v, want %q", err, want)
 	}
-	t.Errorf("the error is %v, want %q", err, want)
 }
 
 // A logText is written by the goroutines of a connection.

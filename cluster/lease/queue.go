@@ -13,7 +13,7 @@ func (q queue) Swap(i, j int) {
 
 // Push implements heap.Interface.
 func (q *queue) Push(x any) {
-	h := x.(*held) //nolint:errcheck // nothing else is pushed
+	h := x.(*held) // nothing else is pushed
 	h.place = len(*q)
 	*q = append(*q, h)
 }

@@ -174,7 +174,7 @@ func TestPlace(t *testing.T) {
 			if err != nil && !strings.Contains(err.Error(), tt.want) || err == nil && e.node.Name != tt.want {
 				t.Errorf("%s: place = %+v, %v; want %q", name, e, err, tt.want)
 			}
-			if failed, ok := err.(*PlaceError); ok { //nolint:errorlint // it is made there
+			if failed, ok := err.(*PlaceError); ok {
 				if want := failed.Why == AllDraining || failed.Why == AllFull || failed.Why == NoLabels; failed.Retryable() != want {
 					t.Errorf("%s: %v has Retryable %v, want %v", name, err, !want, want)
 				}

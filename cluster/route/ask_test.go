@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -198,9 +199,7 @@ func TestNoOtherSubject(t *testing.T) {
 			},
 		} {
 			m := &nats.Msg{Header: nats.Header{}, Data: call.Data, Reply: other}
-			for k, v := range call.Header {
-				m.Header[k] = v
-			}
+			maps.Copy(m.Header, call.Header)
 			change(m)
 			if err := spy.PublishMsg(m); err != nil {
 				t.Error(err)

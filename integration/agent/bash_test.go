@@ -25,7 +25,7 @@ type bash struct {
 func newBash(t *testing.T, w *world) *bash {
 	t.Helper()
 	// The path of a Unix socket is limited to 107 bytes, which a test's own folder may exceed.
-	dir, err := os.MkdirTemp("", "agent-")
+	dir, err := os.MkdirTemp("", "agent-") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}

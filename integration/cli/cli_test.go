@@ -109,7 +109,7 @@ func TestVersionAndHelp(t *testing.T) {
 		"profiles cisco_ios":         {"class          device\n", `)?[>#] ?$`, "‘r1(config)#’", "config prompt", "% Invalid input detected"},
 		"profiles --json frr":        {`"name": "frr"`, `"regex": "^`, `"paging_off": [`, "r1(config-router)# "},
 		"profiles --json":            {`"name": "arista_eos"`, `"name": "vyos"`},
-		"profiles mikrotik_routeros": {"+ct511w4098h"}, //nolint:misspell // its name
+		"profiles mikrotik_routeros": {"+ct511w4098h"},
 		"serve --help":               {"--config"},
 		"version -help":              {"version"},
 	} {

@@ -168,7 +168,7 @@ func checkStructured(t *testing.T, schema *jsonschema.Resolved, answer map[strin
 	if err := json.Unmarshal(structured, &content); err != nil || !reflect.DeepEqual(content, answer) {
 		t.Errorf("the structured content %s is not the text %v (%v)", lab.Tail(string(structured), 500), answer, err)
 	}
-	if err := schema.Validate(map[string]any(content)); err != nil {
+	if err := schema.Validate(content); err != nil {
 		t.Errorf("the answer %s does not fit its schema: %v", lab.Tail(string(structured), 500), err)
 	}
 }

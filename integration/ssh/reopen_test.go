@@ -149,7 +149,7 @@ func TestReopenPassword(t *testing.T) {
 		}
 	}
 	const with = `{"action":"reopen","session_id":%s,"auth":{"password":%s},"wait_ms":600000}`
-	seen := func() int { return int(s.Stats().PasswordsSeen) }
+	seen := func() int { return s.Stats().PasswordsSeen }
 
 	away(true)
 	before := seen()

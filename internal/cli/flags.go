@@ -23,14 +23,20 @@ type Flag interface {
 	required() bool
 }
 
-// Types of flags, by the values they take.
-type (
-	BoolFlag     = flagOf[bool]
-	StringFlag   = flagOf[string]
-	IntFlag      = flagOf[int]
-	Float64Flag  = flagOf[float64]
-	DurationFlag = flagOf[time.Duration]
-)
+// BoolFlag is a flag that needs no value.
+type BoolFlag = flagOf[bool]
+
+// StringFlag is a flag with a text.
+type StringFlag = flagOf[string]
+
+// IntFlag is a flag with a whole number.
+type IntFlag = flagOf[int]
+
+// Float64Flag is a flag with a number.
+type Float64Flag = flagOf[float64]
+
+// DurationFlag is a flag with a time, such as 1.5s.
+type DurationFlag = flagOf[time.Duration]
 
 // A flagOf is a flag with values of type T.
 type flagOf[T bool | string | int | float64 | time.Duration] struct {

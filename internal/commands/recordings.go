@@ -3,7 +3,6 @@ package commands
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"regexp"
@@ -248,7 +247,7 @@ func exportRecording(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	out := io.Writer(c.App.Writer)
+	out := c.App.Writer
 	if name := c.String("o"); name != "" {
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {

@@ -173,7 +173,7 @@ func (s *mcpSessions) get(id, token string) *mcpSession {
 // ResolveSessionIdManager implements server.SessionIdManagerResolver.
 //
 //nolint:revive // the name is mcp-go's
-func (s *mcpSessions) ResolveSessionIdManager(r *http.Request) server.SessionIdManager {
+func (s *mcpSessions) ResolveSessionIdManager(r *http.Request) server.SessionIdManager { //nolint:staticcheck // the name is the library's
 	if r == nil { // mcp-go removes idle sessions
 		return ownedSessions{s, ""}
 	}

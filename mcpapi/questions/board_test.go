@@ -49,7 +49,7 @@ func withBoard(t *testing.T, c mcptest.Config, o questions.Options) (*mcptest.La
 }
 
 // next waits for a list with one question that has another id.
-func next(t *testing.T, b *questions.Board, ctx context.Context, before string) questions.Question {
+func next(t *testing.T, ctx context.Context, b *questions.Board, before string) questions.Question {
 	t.Helper()
 	for list := b.List(ctx); ; list = b.Wait(ctx, list.Version, time.Minute) {
 		if len(list.Questions) == 1 && list.Questions[0].ID != before {
@@ -88,7 +88,7 @@ func TestLogin(t *testing.T) {
 	}})
 	ctx := as(t, operator)
 	r := l.OK(mcptest.SessionTool, l.OpenArgs(""))
-	first := next(t, b, ctx, "")
+	first := next(t, ctx, b, "")
 	if first.Kind != questions.KindChallenge || first.Form != questions.AnswerText || first.SessionID != r.SessionID ||
 		first.User != "demo" || first.Expires <= first.Since || first.Asker.Transport != "stdio" ||
 		first.Text != `Name\x1b[2J\u202e: ` {
@@ -110,7 +110,7 @@ func TestLogin(t *testing.T) {
 	if err := b.Answer(ctx, questions.Answer{ID: first.ID, Text: &right}); err != nil {
 		t.Fatalf("Answer = %v, want no error", err)
 	}
-	second := next(t, b, ctx, first.ID)
+	second := next(t, ctx, b, first.ID)
 	if second.Form != questions.AnswerSecret || second.Text != "Code: " {
 		t.Errorf("the second question is %+v, want that for a secret", second)
 	}
@@ -126,7 +126,7 @@ func TestLogin(t *testing.T) {
 
 	// A person who declines ends the login.
 	id := l.OK(mcptest.SessionTool, l.OpenArgs("")).SessionID
-	q := next(t, b, ctx, second.ID)
+	q := next(t, ctx, b, second.ID)
 	if err := b.Answer(ctx, questions.Answer{ID: q.ID, Decline: true}); err != nil {
 		t.Errorf("decline = %v, want no error", err)
 	}
@@ -156,7 +156,7 @@ func TestConsent(t *testing.T) {
 	l.Open("")
 	ctx := as(t, operator)
 	_, answer := l.Start("tools/call", l.Params(mcptest.ExecTool, `{"session_id":"$S","cmd":"echo asked","task_id":"t1"}`))
-	q := next(t, b, ctx, "")
+	q := next(t, ctx, b, "")
 	if q.Kind != questions.KindConsent || q.Form != questions.AnswerYesNo || q.Text != "'echo' 'asked'" || q.Action != "exec" ||
 		q.SessionID != l.Session || !q.Waits || q.Asker.Task != "t1" || q.Rule == "" {
 		t.Errorf("the question is %+v, want that of the call", q)
@@ -187,7 +187,7 @@ func TestBusy(t *testing.T) {
 		t.Errorf("the failure is %s, want waiting_for", r.Text)
 	}
 	ctx := as(t, operator)
-	q := next(t, b, ctx, "")
+	q := next(t, ctx, b, "")
 	if q.Waits {
 		t.Errorf("the question is %+v, want that no call waits for it", q)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -75,9 +76,7 @@ func (c *copies) try(at *caller, from, to string, more map[string]any) (got copi
 		"action": "copy", "from": map[string]any{"session_id": c.ids["a"], "path": from},
 		"to": map[string]any{"session_id": c.ids["b"], "path": to},
 	}
-	for name, value := range more {
-		args[name] = value
-	}
+	maps.Copy(args, more)
 	r, err := at.try(c.tb.Context(), "ptyctl_fs", args)
 	if err == nil {
 		err = json.Unmarshal([]byte(r.text), &got)

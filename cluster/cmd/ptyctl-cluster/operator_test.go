@@ -225,7 +225,7 @@ func TestTwoVersions(t *testing.T) {
 func TestSessionsOfAll(t *testing.T) {
 	t.Parallel()
 	url, port := natstest.Start(t, 1)[0].URL, console(t)
-	dir, err := os.MkdirTemp("", "s") // short, for the path of a socket
+	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // short, for the path of a socket
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -142,9 +143,7 @@ func sshServer(tb testing.TB) far {
 func (n *node) openAt(f far, user string, auth map[string]any) (id string) {
 	n.tb.Helper()
 	arguments := map[string]any{"username": user, "auth": auth}
-	for name, value := range f.options {
-		arguments[name] = value
-	}
+	maps.Copy(arguments, f.options)
 	r := n.call(arguments)
 	if r.SessionID == "" || r.State != "open" {
 		n.tb.Fatalf("open = %+v, want an open session", r)

@@ -268,7 +268,7 @@ func TestRunsOfBothNodes(t *testing.T) {
 func TestPersonOfTheEntry(t *testing.T) {
 	t.Parallel()
 	url, host := natstest.Start(t, 1)[0].URL, sshHost(t, "accept_new")
-	dir, err := os.MkdirTemp("", "s") // short, for the path of a socket
+	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // short, for the path of a socket
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 // Unavailable explains why a call that began at began has failed with err, its last error. It asks the servers for the
 // cause if ctx has not ended.
 func (b *Bucket) Unavailable(ctx context.Context, op string, began time.Time, err error) error {
-	if ctx.Err() == context.Canceled { //nolint:errorlint // it is what a context returns
+	if ctx.Err() == context.Canceled {
 		return fmt.Errorf("%s was canceled after %v: %w", op, time.Since(began).Round(time.Millisecond), ctx.Err())
 	}
 	return &UnavailableError{Op: op, Why: b.Why(ctx, err), Servers: b.Servers(), After: time.Since(began), Err: err}

@@ -34,6 +34,7 @@ func (n *Network) Address() string { return fmt.Sprintf("10.%d.0.254", n.number)
 // A State is that of a cable.
 type State int
 
+// The states.
 const (
 	Joined  State = iota
 	Dropped       // the link is up, and packets are lost
