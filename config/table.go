@@ -120,7 +120,7 @@ func table(c *Config, home string) []row {
 		integer(&c.Session.OutputBufferMaxLines, "session.output_buffer_max_lines", 20000, 1, 100_000_000,
 			"Output kept for each session, in lines; the oldest is dropped first."),
 		millis(&c.Session.ConnectTimeout, "session.connect_timeout_ms", 15000*ms, 1*ms, longest,
-			"Default deadline for reaching a host and starting its terminal. ConnectTimeout of ssh_config goes before it for the way to the host key."),
+			"Default deadline for reaching a host and starting its terminal. ConnectTimeout of ssh_config bounds the way to a host key."),
 		millis(&c.Session.ReadTimeout, "session.read_timeout_ms", 2000*ms, 0, longest,
 			"Default wait of a read; 0 returns at once."),
 		millis(&c.Session.DefaultExecTimeout, "session.default_exec_timeout_ms", 60000*ms, 1*ms, longest,

@@ -204,6 +204,20 @@ func TestExecBehindAWrite(t *testing.T) {
 	}
 }
 
+// A list of steps that types nothing leaves the terminal as it is, so a command runs beside it at once.
+func TestExecBesideAWaitingList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+			return term.Exit{Known: true}, nil
+		}, session.Options{})
+		go s.WriteSteps(t.Context(), []session.Step{{Wait: session.StepWait{Idle: time.Minute}}}, time.Hour)
+		synctest.Wait()
+		if got := run(t, s, session.ExecRequest{Command: "id"}); got.Lane != session.LaneChannel || got.Duration != 0 {
+			t.Errorf("the command ran in lane %s for %v, want the channel at once", got.Lane, got.Duration)
+		}
+	})
+}
+
 func TestExecContinued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startExec(t, func(_ context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {

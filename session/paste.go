@@ -72,7 +72,7 @@ func (e *execs) typeLines(ctx context.Context, x *run, r ExecRequest, epoch uint
 	// The context ends with the command and not with the call, although it acts for the caller.
 	alone, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	release := context.AfterFunc(x.ctx, func() { stop(context.Cause(x.ctx)) })
-	list, t, err := s.writer.take(alone, s.o.WriteTimeout, "")
+	list, t, err := s.writer.take(alone, s.o.WriteTimeout, 1, "")
 	if err != nil {
 		release()
 		stop(nil)

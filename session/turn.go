@@ -52,8 +52,12 @@ func (s *Session) WriteSteps(ctx context.Context, list []Step, limit time.Durati
 	if err := s.writer.check(list); err != nil {
 		return StepsResult{Cursor: s.End()}, err
 	}
+	inputs := 0
+	for _, step := range list {
+		inputs += len(step.Inputs)
+	}
 	began := time.Now()
-	ctx, t, err := s.writer.take(ctx, min(limit, s.o.WriteTimeout), "")
+	ctx, t, err := s.writer.take(ctx, min(limit, s.o.WriteTimeout), inputs, "")
 	if err != nil {
 		s.auth.Begin(access.WithStep(ctx, 0), term.VerbWrite, term.Event{}).End(err)
 		return StepsResult{Cursor: s.End()}, err
@@ -63,7 +67,7 @@ func (s *Session) WriteSteps(ctx context.Context, list []Step, limit time.Durati
 	// It fails for a caller that does not hold the lock: each input of such a caller is judged.
 	_, _ = s.lock.Table.Renew(s.id, t.by, limit+s.o.WriteTimeout)
 	epoch, _ := s.lock.Table.Check(s.id, t.by)
-	res := steps.Run(ctx, &stepped{out: s.writer, by: t.by, epoch: epoch}, list, limit)
+	res := steps.Run(ctx, &stepped{out: s.writer, turn: t, by: t.by, epoch: epoch}, list, limit)
 	if res.Stopped == StopTaken && res.Err == nil {
 		res.Err = s.writer.taken(t.by, epoch)
 	}
@@ -91,14 +95,16 @@ type turn struct {
 	once sync.Once               // closes over
 	lane func()                  // lets commands begin again
 
-	moves string // the id of the copy that moves a file over the terminal; others do not wait for its end
+	left  atomic.Int32 // inputs that it has yet to type
+	moves string       // the id of the copy that moves a file over the terminal; others do not wait for its end
 }
 
 type turnKey struct{}
 
 // take begins a turn. It waits for the end of another one, at most limit. The list must run with the context that it
-// returns. moves is the id of the copy that moves its file over the terminal; empty: input is typed.
-func (out *writer) take(ctx context.Context, limit time.Duration, moves string) (context.Context, *turn, error) {
+// returns, and will type so many inputs. moves is the id of the copy that moves its file over the terminal; empty: input is
+// typed.
+func (out *writer) take(ctx context.Context, limit time.Duration, inputs int, moves string) (context.Context, *turn, error) {
 	if t := out.turn.Load(); t != nil && t.moves != "" {
 		return ctx, nil, out.moving("write", t)
 	}
@@ -115,11 +121,11 @@ func (out *writer) take(ctx context.Context, limit time.Duration, moves string) 
 		return ctx, nil, out.notFree()
 	}
 	// Writes that were before it are typed before it. Commands cannot be among them: the lane is reserved.
-	w := out.queue.Join()
-	defer w.Leave()
+	at := out.join()
+	defer at.leave()
 	inorder.Pass(ctx)
 	select {
-	case <-w.First():
+	case <-at.First():
 	case <-wait.Done():
 		lane()
 		if ctx.Err() != nil {
@@ -131,6 +137,7 @@ func (out *writer) take(ctx context.Context, limit time.Duration, moves string) 
 		return ctx, nil, out.s.life.closedError("write", true)
 	}
 	t := &turn{by: access.HolderOf(term.ActorFrom(ctx)), out: out, over: make(chan struct{}), lane: lane, moves: moves}
+	t.left.Store(int32(inputs)) //nolint:gosec // a list of steps is short
 	ctx, t.stop = context.WithCancelCause(context.WithValue(ctx, turnKey{}, t))
 	out.turn.Store(t)
 	return ctx, t, nil
@@ -245,6 +252,7 @@ func (out *writer) check(list []Step) error {
 // A stepped is the session as a list of steps sees it.
 type stepped struct {
 	out   *writer
+	turn  *turn
 	by    Holder
 	epoch uint64 // of the lock when the list began; 0: it was not held
 	begun bool   // an input was typed: a person's consent was for that one
@@ -264,6 +272,7 @@ func (l *stepped) Type(ctx context.Context, step int, in StepInput) (t steps.Typ
 		ctx = term.WithConsent(ctx, term.Consent{})
 	}
 	l.begun = true
+	defer l.turn.left.Add(-1)
 	t.Cursor = s.End()
 	if l.epoch != 0 { // without the lock each input would be permitted that no other holder's lock forbids
 		if err := s.lock.StillHeld("write", l.by, l.epoch); err != nil {
@@ -348,7 +357,7 @@ func (out *writer) takeTerminal(ctx context.Context, e term.Event) (_ transfer.T
 	if m.epoch, err = m.d.Permit(ctx, term.Action{Sensitive: true}); err != nil {
 		return nil, err
 	}
-	if m.ctx, m.t, err = s.writer.take(ctx, s.o.WriteTimeout, e.Exec); err != nil {
+	if m.ctx, m.t, err = s.writer.take(ctx, s.o.WriteTimeout, 0, e.Exec); err != nil {
 		return nil, err
 	}
 	select {

@@ -27,11 +27,12 @@ const writePiece = 4 << 10
 // Commands of the terminal lane type by the same token. A takeover waits for it, and so until the loser's last piece
 // is out.
 type writer struct {
-	s     *Session
-	queue inorder.FIFO         // of the callers who wait for the token, or for the end of a turn, until they begin to type
-	token chan struct{}        // holds one token: its owner may write to the transport
-	turn  atomic.Pointer[turn] // of a caller who types several inputs; nil: none does
-	line  keys.Line            // that is being typed
+	s      *Session
+	queue  inorder.FIFO         // of the callers who wait for the token, or for the end of a turn, until they begin to type
+	coming atomic.Int32         // of them, those with an input
+	token  chan struct{}        // holds one token: its owner may write to the transport
+	turn   atomic.Pointer[turn] // of a caller who types several inputs; nil: none does
+	line   keys.Line            // that is being typed
 }
 
 // A permit says under which conditions data goes out.
@@ -52,7 +53,7 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 	p.timeout = cmp.Or(p.timeout, s.o.WriteTimeout)
 	deadline := time.NewTimer(p.timeout)
 	defer deadline.Stop()
-	place, ok, err := out.takeToken(ctx, deadline, p)
+	at, ok, err := out.takeToken(ctx, deadline, p)
 	switch {
 	case err != nil:
 		return res, err
@@ -69,13 +70,13 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 		epoch: p.epoch,
 		echo:  p.echo,
 		ready: p.secret,
-		place: place,
+		place: at,
 		done:  make(chan error, 1),
 	}
 	// The Write of a transport cannot be canceled. In a goroutine of its own it may outlast this call, and it keeps
 	// the token until it is over.
 	if !s.group.spawn(op, w.run) {
-		w.leave()
+		w.place.leave()
 		<-s.writer.token
 		return res, s.life.endedError(op)
 	}
@@ -87,19 +88,19 @@ func (out *writer) send(ctx context.Context, data []byte, p permit) (WriteResult
 
 // takeToken waits for the token, first come first served, and for the end of another caller's turn, for which p.turn is
 // the limit. It reports false when late is ready first. The time of the write begins again after another's turn. With the
-// token the caller has a place in the queue, unless it has a turn, and must leave it.
-func (out *writer) takeToken(ctx context.Context, late *time.Timer, p permit) (place *inorder.Waiter, ok bool, err error) {
+// token the caller has its place in the queue still, unless it has a turn, and must leave it.
+func (out *writer) takeToken(ctx context.Context, late *time.Timer, p permit) (at *queued, ok bool, err error) {
 	var first <-chan struct{}
 	if ctx.Value(turnKey{}) == nil { // else the others wait for the end of this caller's turn
-		w := out.queue.Join()
+		mine := out.join()
 		defer func() {
 			if !ok {
-				w.Leave()
+				mine.leave()
 			}
 		}()
-		place = w
+		at = mine
 		inorder.Pass(ctx)
-		first = w.First()
+		first = at.First()
 	}
 	for {
 		token := out.token
@@ -114,7 +115,7 @@ func (out *writer) takeToken(ctx context.Context, late *time.Timer, p permit) (p
 		case token <- struct{}{}:
 			// A turn that has begun meanwhile comes first.
 			if out.inTheWay(ctx) == nil {
-				return place, true, nil
+				return at, true, nil
 			}
 			<-out.token
 		case <-late.C:
@@ -144,10 +145,36 @@ func (out *writer) behind(ctx context.Context) {
 	}
 }
 
-// typed reports whether a caller has typed, or is about to. Later calls need not wait for one that waits to type, and
-// must not find the terminal as it was before.
+// typed reports whether a caller has typed into the terminal, or is about to. Later calls need not wait for one that
+// waits to type, and must not find the terminal as it was before.
 func (out *writer) typed() bool {
-	return !out.queue.Empty() || out.turn.Load() != nil || out.s.prompts.Typed() // in the order in which an input passes them
+	if out.coming.Load() > 0 { // in the order in which an input passes these
+		return true
+	}
+	if t := out.turn.Load(); t != nil && t.left.Load() > 0 {
+		return true
+	}
+	return out.s.prompts.Typed()
+}
+
+// A queued is the place of a caller with an input in the queue.
+type queued struct {
+	out *writer
+	*inorder.Waiter
+}
+
+func (out *writer) join() *queued {
+	out.coming.Add(1)
+	return &queued{out, out.queue.Join()}
+}
+
+// leave lets the next one go on. It has no effect without a place, or for the second time.
+func (p *queued) leave() {
+	if p != nil && p.Waiter != nil {
+		p.Leave()
+		p.Waiter = nil
+		p.out.coming.Add(-1)
+	}
 }
 
 // notWritten is the error of a write that was canceled in time.
@@ -215,7 +242,7 @@ type write struct {
 	epoch uint64              // the lock's epoch when the write was permitted
 	echo  *redact.Expectation // nil: the data is no secret, or nothing of it can be echoed
 	ready func() error        // see permit.secret
-	place *inorder.Waiter     // in the queue, until the first piece goes out; nil: none
+	place *queued             // in the queue, until the first piece goes out; nil: none
 	done  chan error          // buffered: the result
 
 	mu      sync.Mutex // guards the following
@@ -231,7 +258,7 @@ func (w *write) run() {
 	var err error = sessionError("write", w.s.id, term.Internal,
 		"a fault in ptyctl ended this session in the middle of a write; open a new one, and report the log")
 	defer func() {
-		w.leave()
+		w.place.leave()
 		if w.echo != nil || w.ready != nil {
 			clear(w.data)
 		}
@@ -263,7 +290,7 @@ func (w *write) pieces() error {
 		s.writer.setTyped(piece)
 		s.redact.Typed(piece)
 		s.lane.Input(piece)
-		w.leave()
+		w.place.leave()
 		n, err := w.t.Write(piece)
 		w.took(n)
 		if w.ready != nil {
@@ -277,14 +304,6 @@ func (w *write) pieces() error {
 		if w.complete() { // under a lock that its holder may have lost since: there is no late byte
 			return nil
 		}
-	}
-}
-
-// leave lets others see that the write has begun, or will not.
-func (w *write) leave() {
-	if w.place != nil {
-		w.place.Leave()
-		w.place = nil
 	}
 }
 

@@ -175,8 +175,8 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 		e.Reason, e.Advice = term.ReasonSlow, "check address and port, and raise Target.ConnectTimeout if it is "+
 			"only slow"
 		if short {
-			e.Reason, e.Advice = "", "check address and port, and that nothing on the way drops packets; if it is only slow, "+
-				"raise that ConnectTimeout"
+			e.Reason, e.Advice = term.ReasonConnectTimeout, "check address and port, and that nothing on the way drops "+
+				"packets; if it is only slow, raise that ConnectTimeout"
 		}
 		if step == reach.StepDNS {
 			e = exhausted.NoNameServer(at.Host, limit)

@@ -185,7 +185,8 @@ func shareKey(hops []*plan.Hop) string {
 	for _, hop := range hops {
 		anonymous := *hop
 		anonymous.Index, anonymous.Proxy, anonymous.Vouched, anonymous.LookUpErr = 0, nil, nil, nil
-		anonymous.Answerer = nil // all have the same
+		anonymous.Answerer = nil         // all have the same
+		anonymous.Within = plan.Within{} // of one attempt
 		anonymous.Addrs, anonymous.ProxyAddrs = inOrder(hop.Addrs), inOrder(hop.ProxyAddrs)
 		_, _ = fmt.Fprintf(h, "%+v %s\n", anonymous, hop.Proxy) // the proxy by value, not by pointer
 	}

@@ -4,7 +4,25 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"ptyctl/sshx/plan"
+	"ptyctl/sshx/reach"
 )
+
+// One call may bound its connection, and another leave that to ssh_config: both use the same jump host.
+func TestShareKeyWithoutTheTime(t *testing.T) {
+	hop := func(within plan.Within, host string) []*plan.Hop {
+		return []*plan.Hop{{Endpoint: reach.Endpoint{Host: host}, Within: within}}
+	}
+	whole, short := shareKey(hop(plan.Within{}, "a")), shareKey(hop(plan.Within{Limit: time.Second, Where: "config:1"}, "a"))
+	if whole != short {
+		t.Error("another ConnectTimeout makes another connection to a jump host")
+	}
+	if whole == shareKey(hop(plan.Within{}, "b")) {
+		t.Error("two hosts have the same key")
+	}
+}
 
 func TestHandshakesWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ type questions struct {
 	auto  term.Answerer // may be nil
 	login term.Login    // for auto
 
-	unread func() []string // why files of keys were not used so far; nil: there are none yet
+	unread func() []string // why files of keys were not used so far
 	asked  bool            // a question was put to the person
 	told   int             // of them, those that the person has seen
 }
@@ -69,7 +69,7 @@ func (a *questions) askPerson(q term.Prompt) (string, error) {
 	if !a.hasPerson() {
 		return "", auth.ErrCannotAsk
 	}
-	a.asked, q.Text = true, a.explained(q.Text)
+	a.asked, q.Text = true, a.explained(q)
 	defer a.w.pause()()
 	answer, err := a.p.Prompt(a.w.ctx, a.h.Prompt(q))
 	var own *term.Error
@@ -85,11 +85,12 @@ func (a *questions) askPerson(q term.Prompt) (string, error) {
 	return answer, err
 }
 
-// explained puts before a question why files of keys were not used, once, as ssh(1) does: a person who is asked for a
-// password in place of a key must learn that the key would do after a chmod. The Answerer judges the question alone.
-func (a *questions) explained(text string) string {
-	if a.unread == nil {
-		return text
+// explained returns the text of a question. Before the first one for a password it says why files of keys were not used,
+// as ssh(1) does: a person who is asked for a password in place of a key must learn that the key would do after a chmod.
+// The text of other questions is the server's, and is not changed.
+func (a *questions) explained(q term.Prompt) string {
+	if q.Kind != term.PromptPassword {
+		return q.Text
 	}
 	all := a.unread()
 	var b strings.Builder
@@ -97,5 +98,5 @@ func (a *questions) explained(text string) string {
 		b.WriteString(why + ".\r\n")
 	}
 	a.told = len(all)
-	return b.String() + text
+	return b.String() + q.Text
 }

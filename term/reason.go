@@ -66,14 +66,15 @@ const (
 
 // The reasons of the transports' errors.
 const (
-	ReasonTypeInstead   Reason = "the server runs no commands beside the terminal"
-	ReasonSlow          Reason = "the connection was not ready in time"
-	ReasonNoCredential  Reason = "there is no credential to try"
-	ReasonWrongAnswer   Reason = "an answer to a question of the login was not accepted"
-	ReasonWrongPassword Reason = "the password was not accepted"
-	ReasonPinUnrecorded Reason = "the host is unknown, and its key cannot be recorded, but pinned"
-	ReasonPinAllowed    Reason = "the host is unknown, and its key may be pinned"
-	ReasonPinOrRecord   Reason = "the policy is too weak, and the host's key may be pinned"
+	ReasonTypeInstead    Reason = "the server runs no commands beside the terminal"
+	ReasonSlow           Reason = "the connection was not ready in time"
+	ReasonConnectTimeout Reason = "the connection was not ready within ConnectTimeout of ssh_config"
+	ReasonNoCredential   Reason = "there is no credential to try"
+	ReasonWrongAnswer    Reason = "an answer to a question of the login was not accepted"
+	ReasonWrongPassword  Reason = "the password was not accepted"
+	ReasonPinUnrecorded  Reason = "the host is unknown, and its key cannot be recorded, but pinned"
+	ReasonPinAllowed     Reason = "the host is unknown, and its key may be pinned"
+	ReasonPinOrRecord    Reason = "the policy is too weak, and the host's key may be pinned"
 
 	ReasonTelnetLogin  Reason = "Telnet has no authentication of its own"
 	ReasonTelnetSilent Reason = "the far side has not spoken Telnet"

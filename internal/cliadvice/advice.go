@@ -46,6 +46,8 @@ var byReason = map[term.Reason]string{
 	term.ReasonTypeInstead:   "give --lane terminal, or " + openInstead,
 
 	term.ReasonNameServer: "check the name servers of this machine, or give a numeric address",
+	term.ReasonConnectTimeout: "check address and port, and that nothing on the way drops packets; if the host is only slow, " +
+		"raise that ConnectTimeout",
 	term.ReasonSlow: "check address and port, and that nothing on the way drops packets; if the host is only slow, " +
 		"raise session.connect_timeout_ms in the configuration",
 	term.ReasonNoCredential: "load a key into the agent with ssh-add, or name one with IdentityFile in your ssh_config; " +

@@ -29,13 +29,6 @@ func (q *FIFO) Join() *Waiter {
 	return w
 }
 
-// Empty reports whether no caller waits.
-func (q *FIFO) Empty() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.waiting) == 0
-}
-
 // First returns a channel that is closed when no caller is before this one.
 func (w *Waiter) First() <-chan struct{} { return w.first }
 

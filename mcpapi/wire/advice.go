@@ -176,6 +176,8 @@ var advice = map[term.Reason]string{
 	term.ReasonTypeInstead: "use ptyctl_session_io write and read",
 	term.ReasonSlow: "check address and port, and that nothing on the way drops packets, " +
 		"and raise timeouts.connect_timeout_ms if it is only slow",
+	term.ReasonConnectTimeout: "check address and port, and that nothing on the way drops packets, " +
+		"and pass timeouts.connect_timeout_ms, which goes before ConnectTimeout, if it is only slow",
 	term.ReasonNameServer: "have the operator check the name servers of ptyctl's machine, pass a numeric address as " +
 		"host, or raise timeouts.connect_timeout_ms if they are only slow",
 	term.ReasonNoCredential: "pass auth.password or auth.private_key_pem, load a key into the agent, " +
@@ -231,6 +233,9 @@ const longer = `"timeouts":{"connect_timeout_ms":60000}`
 // onHost has the advice for such a call, by reason, if the advice in the table above is of no use to it.
 var onHost = map[term.Reason]hostAdvice{
 	term.ReasonSlow: {
+		"check address and port, and that nothing on the way drops packets; if it is only slow, ", longer,
+	},
+	term.ReasonConnectTimeout: {
 		"check address and port, and that nothing on the way drops packets; if it is only slow, ", longer,
 	},
 	term.ReasonNameServer: {

@@ -86,7 +86,7 @@ func NewListEntry(i session.Info, w Words) ListEntry {
 		e.PID, e.Title, e.Argv = p.PID, p.Title, p.Argv
 	}
 	e.ExitCode, e.ExitSignal, e.Usage = Exit(i.End.ProgramExit())
-	if i.TerminalExit.Known { // the session goes on, for commands
+	if i.TerminalExit.Known && !i.State.Ended() { // the session goes on, for commands
 		e.ExitCode, _, _ = Exit(i.TerminalExit)
 	}
 	// Unknown until the session is open; all-empty capabilities would say that nothing is supported.

@@ -96,9 +96,9 @@ func (l *Lane) PromptLine(prompt *regexp.Regexp) string {
 // to become one. An input that waits to be typed comes first: the prompt that is there may be the one that it answers.
 func (c *Command) ready(ctx context.Context) error {
 	l := c.l
+	l.behind(ctx, c.x, min(promptWait, c.r.Timeout))
 	limit := time.NewTimer(min(promptWait, c.r.Timeout))
 	defer limit.Stop()
-	l.behind(ctx, c.x, min(promptWait, c.r.Timeout))
 	for {
 		changed := l.out.Changed()
 		c.alt = l.t.Modes().AltScreen

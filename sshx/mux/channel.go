@@ -108,7 +108,7 @@ func (k *Link) OpenSession(ctx context.Context, ended func()) (*Channel, error) 
 	case ctx.Err() != nil:
 		return nil, k.unanswered(ctx, "a channel")
 	default:
-		return nil, k.noChannel(err)
+		return nil, k.noSession(ctx, err)
 	}
 }
 

@@ -33,7 +33,7 @@ type Link struct {
 	ctx    context.Context // ends with the connection; its cause is the reason
 	cancel context.CancelCauseFunc
 	keep   *keepalive
-	served atomic.Bool // the server has opened a channel for us
+	served atomic.Bool // the server has opened a session channel
 	wg     group       // every goroutine of this link
 }
 
@@ -150,23 +150,29 @@ func (k *Link) broken(err error) error {
 	}
 }
 
-// noChannel returns the error of a channel that was neither opened nor refused.
-//
-// The connection has ended then. The library ends its channels shortly before it says why, so noChannel waits for that:
-// its own error would be about a packet of type nil.
-func (k *Link) noChannel(err error) error {
+// notOpened returns the error of a channel that was neither opened nor refused: the connection has ended. The library
+// ends its channels shortly before it says why, so notOpened waits for that: its own error would be about a packet of type
+// nil.
+func (k *Link) notOpened(ctx context.Context, err error) error {
 	limit := time.NewTimer(drainLimit)
 	defer limit.Stop()
 	select {
 	case <-k.ctx.Done():
 	case <-limit.C:
+	case <-ctx.Done():
 	}
-	err = k.broken(err)
-	// An sshd does that when it fails to set up the account's session, and says why in its log alone.
-	if e, ok := errors.AsType[*term.Error](err); ok && e.Kind == term.RemoteClosed && e != errClosedHere && !k.served.Load() {
+	return k.broken(err)
+}
+
+// noSession is notOpened for a session channel. An sshd ends the connection in place of the first one when it fails to set
+// up the account's session, and says why in its log alone.
+func (k *Link) noSession(ctx context.Context, err error) error {
+	err = k.notOpened(ctx, err)
+	// An end that has a cause is that of the transport, and not one that this side has decided.
+	if e, ok := errors.AsType[*term.Error](err); ok && e.Kind == term.RemoteClosed && e.Err != nil && !k.served.Load() {
 		named := *e // it is shared
-		named.Advice = "the login had succeeded: the server's log says why it then ended the connection, " +
-			"such as its ChrootDirectory, PAM or a limit on logins"
+		named.Advice = "the login had succeeded, and nothing was opened yet: the server's log may say why the connection " +
+			"ended, such as its ChrootDirectory, PAM or a limit on logins"
 		return &named
 	}
 	return err

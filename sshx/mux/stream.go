@@ -39,7 +39,6 @@ func (k *Link) Forward(ctx context.Context, host string, port int) (*Stream, err
 	}
 	switch {
 	case err == nil:
-		k.served.Store(true)
 		s := &Stream{Channel: ch, k: k, closed: make(chan struct{})}
 		k.wg.Go(func() {
 			ssh.DiscardRequests(reqs)
@@ -49,7 +48,7 @@ func (k *Link) Forward(ctx context.Context, host string, port int) (*Stream, err
 	case ctx.Err() != nil:
 		return nil, k.unanswered(ctx, "a connection")
 	default:
-		return nil, k.noChannel(err)
+		return nil, k.notOpened(ctx, err)
 	}
 }
 

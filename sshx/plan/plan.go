@@ -101,7 +101,7 @@ func (p *Planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 	if err := p.session(ctx, cfg, h); err != nil {
 		return nil, err
 	}
-	return p.complete(cfg)
+	return p.complete()
 }
 
 // newPlanning checks the fields of the call that need no configuration. It
@@ -146,8 +146,8 @@ func callersPath(ctx context.Context, path string) (whole string, ok bool) {
 	return whole, err == nil
 }
 
-// complete adds the proxy and the time limit. cfg is the target's configuration.
-func (p *Planning) complete(cfg *sshconfig.Config) (*Route, error) {
+// complete adds the proxy and the time limit.
+func (p *Planning) complete() (*Route, error) {
 	if first := p.Route.Hops[0]; p.t.SSH.ProxyURL != "" && first.Command.Line != "" {
 		return nil, &term.Error{
 			Kind: term.InvalidArgument,
@@ -166,9 +166,12 @@ func (p *Planning) complete(cfg *sshconfig.Config) (*Route, error) {
 		p.Route.Hops[0].Proxy = u // only the first hop is reached directly
 	}
 	// The call's limit wins over ssh_config. Otherwise the login has the operator's, or all that ssh_config gives the way
-	// to it.
+	// to a hop.
 	if p.Route.Limit == 0 {
-		p.Route.Limit = max(p.within(cfg).Limit, p.o.ConnectTimeout)
+		p.Route.Limit = p.o.ConnectTimeout
+		for _, h := range p.Route.Hops {
+			p.Route.Limit = max(p.Route.Limit, h.Within.Limit)
+		}
 	}
 	return p.Route, nil
 }

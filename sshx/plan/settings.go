@@ -35,7 +35,7 @@ type Settings struct {
 	// record: no file of known hosts is read, and none is written.
 	KnownHosts []byte
 
-	ConnectTimeout    time.Duration // if neither the target nor ssh_config has one
+	ConnectTimeout    time.Duration // of the whole, unless the target or ssh_config has more
 	KeepaliveInterval time.Duration // negative: no keepalives
 	KeepaliveCountMax int
 

@@ -89,5 +89,5 @@ func Tunnel(ctx context.Context, network string, t term.Target, o Settings) (*Ro
 	}
 	h.Vouched = []string{t.Host, h.Host} // no configuration can change this name
 	p.add(h)
-	return p.complete(cfg)
+	return p.complete()
 }

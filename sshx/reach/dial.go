@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"syscall"
 	"time"
 
 	"ptyctl/internal/exhausted"
@@ -80,8 +81,13 @@ func refused(h *Endpoint, err error) error {
 	if exhausted.Ports(err) {
 		e.Advice = exhausted.PortAdvice
 	}
-	// Without a free port bind(2) fails otherwise, and connect(2) fails so.
-	if call, ok := errors.AsType[*os.SyscallError](err); ok && h.BindAddress != "" && call.Syscall == "bind" {
+	// Without a free port bind(2) fails with EADDRINUSE, and connect(2) with EADDRNOTAVAIL.
+	call, _ := errors.AsType[*os.SyscallError](err)
+	switch {
+	case call == nil || call.Syscall != "bind" || h.BindAddress == "":
+	case errors.Is(err, syscall.EADDRINUSE):
+		e.Advice = exhausted.PortAdvice
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		e.Advice = "the fault is on this machine and not at the host: BindAddress " + h.BindAddress +
 			" is no address that it may connect from; correct it in ssh_config, or leave it out"
 	}
