@@ -180,6 +180,7 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 		}
 		if step == reach.StepDNS {
 			e = exhausted.NoNameServer(at.Host, limit)
+			e.Msg += from
 		}
 	default:
 		e = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: "the connection was given up: " + err.Error()}
