@@ -66,7 +66,7 @@ func TestOwnerPaused(t *testing.T) {
 	count := runs(1000, 3)
 	for run, done := 0, 0; done < count; run++ {
 		if run == 10*count {
-			t.Fatalf("in %d of %d runs a lease has ended before its owner had typed", run-done, run)
+			t.Fatalf("in %d of %d runs a lease has ended before its owner had typed, or was cut before its end", run-done, run)
 		}
 		devices := names(fmt.Sprint(run))
 		owner.do(t, command{Do: "open", Devices: devices})
@@ -83,11 +83,11 @@ func TestOwnerPaused(t *testing.T) {
 		}
 		j.read(devices) // bytes that the kernels still had would arrive now
 		j.cut(t, first)
-		if j.typing(t, heir, second) && counts {
+		counts = j.typing(t, heir, second) && counts
+		signalTo(t, owner.cmd.Process.Pid, syscall.SIGCONT)
+		if owner.lose(t, first) && counts {
 			done++
 		}
-		signalTo(t, owner.cmd.Process.Pid, syscall.SIGCONT)
-		owner.lose(t, first)
 		heir.release(t)
 		owner, heir = heir, owner
 	}
@@ -134,7 +134,9 @@ func TestWithoutFence(t *testing.T) {
 	}
 	j.read(devices)
 	signalTo(t, owner.cmd.Process.Pid, syscall.SIGCONT)
-	owner.lose(t, first)
+	if !owner.lose(t, first) {
+		t.Error("a session did not know that it had lost its lease")
+	}
 	j.cut(t, first)
 	if late, faults := j.late(); late < 2 {
 		t.Errorf("the judge has found only %q, and nothing of what the kernel had", faults)
@@ -186,7 +188,9 @@ func TestFenceKilledFirst(t *testing.T) {
 	j.read(devices)
 	j.cut(t, first)
 	signalTo(t, owner.cmd.Process.Pid, syscall.SIGCONT)
-	owner.lose(t, first)
+	if !owner.lose(t, first) {
+		t.Error("a session did not know that it had lost its lease")
+	}
 	j.innocent(t)
 }
 
@@ -213,5 +217,7 @@ func TestBothStopped(t *testing.T) {
 	j.read(devices)
 	j.cut(t, first)
 	signalTo(t, owner.cmd.Process.Pid, syscall.SIGCONT)
-	owner.lose(t, first)
+	if !owner.lose(t, first) {
+		t.Error("a session did not know that it had lost its lease")
+	}
 }
