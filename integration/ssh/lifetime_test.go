@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"ptyctl/internal/lab"
 )
@@ -60,16 +59,15 @@ func TestLifetimes(t *testing.T) {
 func TestConnectTimeoutOfTheConfiguration(t *testing.T) {
 	port := lab.StartListener(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 	c := lab.NewHome(t, "[session]\nconnect_timeout_ms = 700").Connect(t)
-	begin := time.Now()
-	c.Refused(
+	e := c.Refused(
 		t,
 		"CONNECT_TIMEOUT",
 		lab.ToolSession,
 		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"x"}`,
 		port,
 	)
-	if took := time.Since(begin); took > 10*time.Second { // the default is 15
-		t.Errorf("it took %v", took)
+	if !strings.Contains(e.Message, "within 700ms") {
+		t.Errorf("message %q", e.Message)
 	}
 }
 
@@ -79,11 +77,7 @@ func TestConnectTimeoutOfSSHConfig(t *testing.T) {
 	h := lab.NewHome(t, "")
 	h.Write(t, h.SSHConfig, "Host silent\n  HostName 127.0.0.1\n  Port "+strconv.Itoa(port)+"\n  ConnectTimeout 1\n")
 	c := h.Connect(t)
-	begin := time.Now()
 	e := c.Refused(t, "CONNECT_TIMEOUT", lab.ToolSession, `{"action":"open","protocol":"ssh","host":"silent"}`)
-	if took := time.Since(begin); took > 10*time.Second { // the default is 15
-		t.Errorf("it took %v", took)
-	}
 	if !strings.Contains(e.Message, "within 1s (ConnectTimeout, "+h.SSHConfig+":4)") {
 		t.Errorf("message %q", e.Message)
 	}
