@@ -38,7 +38,7 @@ type Options struct {
 	// record: no file of known hosts is read, and none is written.
 	KnownHosts []byte
 
-	ConnectTimeout    time.Duration // if Target has none and ssh_config no longer one; 0: 15 s
+	ConnectTimeout    time.Duration // unless Target has one, or ssh_config a longer one; 0: 15 s
 	KeepaliveInterval time.Duration // 0: 30 s; negative: no keepalives
 	KeepaliveCountMax int           // unanswered keepalives before the connection counts as lost; 0: 3
 

@@ -35,7 +35,7 @@ type Settings struct {
 	// record: no file of known hosts is read, and none is written.
 	KnownHosts []byte
 
-	ConnectTimeout    time.Duration // if the target has none and ssh_config no longer one
+	ConnectTimeout    time.Duration // unless the target has one, or ssh_config a longer one
 	KeepaliveInterval time.Duration // negative: no keepalives
 	KeepaliveCountMax int
 
